@@ -16,7 +16,7 @@ def tasks(
     reference: str,
     run: "RunOptions",
 ) -> Sequence[Task]:
-    """Return the infer_tasks of a registry that the run names; all of them if it names none."""
+    """Return one task for each dataset of the infer_tasks that the run names. Without names, use all infer_tasks."""
     if "#" in reference:
         from .televal_command import tasks_of
 
@@ -28,7 +28,7 @@ def as_upstream(
     reference: str,
     run: "RunOptions",
 ) -> Sequence[Task]:
-    """Return the same tasks with TELEVAL's own handling of reversed speakers, and with integer judge scores."""
+    """Return the tasks of a registry under TELEVAL's own rules, such as integer judge scores."""
     return _tasks(reference, run, is_upstream=True)
 
 
@@ -72,7 +72,7 @@ def _tasks(
 
 
 def names_in(reference: str) -> Sequence[str]:
-    """Return the infer_tasks of a registry, for `assay run registry/ --tasks mine`."""
+    """Return the names of a registry's infer_tasks, which `assay run registry/ --tasks NAME` accepts."""
     from .tree import read_tree
 
     path = Path(reference).expanduser()

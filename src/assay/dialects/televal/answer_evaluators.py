@@ -110,7 +110,7 @@ def _is_run(
     sought: list[str],
     tokens: list[str],
 ) -> bool:
-    """Return True if some tokens occur one after the other among others."""
+    """Return True if the tokens in `sought` occur in `tokens` one directly after the other."""
     size = len(sought)
     return any(
         tokens[start : start + size] == sought
@@ -149,7 +149,7 @@ _WRONG = r"(?:错误(?:的|说法|选项|叙述|描述|陈述)?|不正确(?:的)
 
 
 class OptionExtractor:
-    """Reads the letter A to D that a Chinese answer chooses. A question may ask for the wrong statement."""
+    """Reads the option (A to D) that a Chinese answer chooses. A question may ask which statement is wrong."""
 
     ASKS_FOR_WRONG = re.compile(
         rf"{_WRONG}|(?:不是|不属于|不应被选为|不算是|不应该是){_GAP}(?:正确|合理|符合|应选)"
@@ -178,7 +178,10 @@ class OptionExtractor:
         question: str,
         cushion: bool = False,
     ) -> str | None:
-        """Return the letter; with `cushion`, also a letter that is the only one in the text."""
+        """Return the letter that the answer `pred` chooses, or None if it cannot be read.
+
+        With `cushion`, a letter counts too if it is the only option letter in the answer.
+        """
         for pattern in (
             cls.WRONG_CLAIMS if cls.ASKS_FOR_WRONG.search(question) else cls.CLAIMS
         ):
@@ -198,7 +201,7 @@ class OptionExtractor:
         question: str,
         cushion: bool = False,
     ) -> dict[str, int]:
-        """Return whether a letter could be read, and whether it is right."""
+        """Return `cover`, 1 if a letter could be read from the answer, and `correct`, 1 if that letter is `ref`."""
         letter = cls.extract(pred, question, cushion=cushion)
         if letter is None:
             return {"cover": 0, "correct": 0}
@@ -222,9 +225,9 @@ class LLMExtractor:
         explain_col: str,
         score_col: str,
     ) -> tuple[float, str]:
-        """Return score and explanation.
+        """Return the score and the explanation in a judge's reply.
 
-        Upstream's rule truncates the score to an integer, assay keeps its decimals.
+        TELEVAL's own rule truncates the score to an integer; otherwise it keeps its decimals.
         """
         number: Callable[[Any], float] = int if is_upstream("televal") else _number
         try:
@@ -307,7 +310,7 @@ class TextProcessor:
         remove_punct: bool = True,
         remove_space: bool = True,
     ) -> str:
-        """Apply all steps in the required order."""
+        """Simplify characters, spell out numbers, and remove punctuation and blanks, in this order."""
         if simplified_zh:
             text = self.convert_cn(text)
         if do_normalize:
@@ -328,7 +331,7 @@ def _optional(name: str) -> ModuleType | None:
 
 @cache
 def _speller(language: str) -> Callable[[str], str]:
-    """Return the function of TELEVAL's normalizer, or else of wetext, which has the same rules."""
+    """Return the function that spells out numbers, from TELEVAL's normalizer `tn` or else from wetext (same rules)."""
     own_normalizer = _optional(f"tn.{LANGUAGES[language]}.normalizer")
     wetext = _optional("wetext")
     if own_normalizer is not None:
@@ -355,7 +358,10 @@ class Evaluator:
 
 
 class BuiltInEvaluator(Evaluator):
-    """An evaluator that judges with a scorer of assay. Subclasses may judge by TELEVAL's own rule in `judged`."""
+    """Base of TELEVAL's evaluators that use a scorer of assay.
+
+    A subclass may override `judged` to apply TELEVAL's own rule.
+    """
 
     scorer: Any
 
@@ -372,7 +378,7 @@ class BuiltInEvaluator(Evaluator):
         pred_info: Record,
         **kwargs: object,
     ) -> Record:
-        """Return the verdict in TELEVAL's format."""
+        """Return the verdict on one prediction, a dictionary with `key` and `score`."""
         return self.judged(pred, ref, pred_info)
 
     def judged(
@@ -381,7 +387,7 @@ class BuiltInEvaluator(Evaluator):
         ref: object,
         pred_info: Record,
     ) -> Record:
-        """Return the verdict on one prediction in TELEVAL's format."""
+        """Return the verdict on one prediction, a dictionary with `key` and `score`."""
         key = pred_info.get("key")
         question = str(pred_info.get("query") or "")
         sample = Sample(str("" if key is None else key), question, as_target(ref))
@@ -394,13 +400,13 @@ class BuiltInEvaluator(Evaluator):
         score: object,
         details: Fields,
     ) -> Record:
-        """Return the dictionary of TELEVAL's `evaluate` for a prediction line that assay's scorer judged."""
+        """Return what TELEVAL's `evaluate` would return for a prediction line, given the score from assay's scorer."""
         return {"key": line["key"], "score": score}
 
 
 @dataclass(frozen=True)
 class WithPunctuation:
-    """Like exists-match, but punctuation marks are tokens and must match, too."""
+    """Scorer like `ExistsMatch`, but punctuation marks are tokens and must match, too."""
 
     def __call__(
         self,
@@ -450,7 +456,7 @@ class ExistMatch(BuiltInEvaluator):
         ref: object,
         pred_info: Record,
     ) -> Record:
-        """Return the verdict. TELEVAL's own rule refuses references that are not a list."""
+        """Return the verdict on one prediction. TELEVAL's own rule refuses references that are not a list."""
         if not is_upstream("televal"):
             return super().judged(pred, ref, pred_info)
         if isinstance(ref, str) and era_here() != SEED:
@@ -486,7 +492,10 @@ class SingleOptionMatch(BuiltInEvaluator):
         ref: Any,
         pred_info: Record,
     ) -> Record:
-        """Return the verdict. TELEVAL's own rule needs the text of the question, and one letter as reference."""
+        """Return the verdict on one prediction.
+
+        TELEVAL's own rule needs the text of the question, and one letter as reference.
+        """
         if not is_upstream("televal"):
             return super().judged(pred, ref, pred_info)
         if isinstance(ref, list):

@@ -15,7 +15,10 @@ from ...store.layout import write_whole
 
 RATE = 16_000
 INDEX = ".sounds.jsonl"
-"""The file in a folder of clips that says which clip, in which form, each file has."""
+"""Name of a file inside a folder of audio clips.
+
+It has the fingerprint of the clip that each WAV file was made from.
+"""
 _FIT = re.compile(r"[^\W]?[\w.+=@ -]{0,99}")
 
 
@@ -62,7 +65,10 @@ class AudioFolder:
         rate: int = RATE,
         mono: bool = True,
     ) -> tuple[Path, tuple[str, ...]]:
-        """Write the audio at `rate`, with one channel if `mono`; return the path and the conversions."""
+        """Write the audio at `rate`, with one channel if `mono`.
+
+        Return the path and the conversions that were needed.
+        """
         fingerprint = f"{audio.digest}/{rate}/{mono}"
         with self._lock:
             fingerprints = self._index()
@@ -89,7 +95,7 @@ class AudioFolder:
             self._fingerprints = None
 
     def _index(self) -> dict[str, str]:
-        """Return the fingerprint of the clip in each file of the folder."""
+        """Return, for each file name in the folder, the fingerprint of the clip that the file was made from."""
         if self._fingerprints is None:
             self._fingerprints = {}
             index = self.folder / INDEX
@@ -107,7 +113,7 @@ def as_wav(
     rate: int = RATE,
     mono: bool = True,
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Return an audio clip as 16-bit WAV, and the conversions."""
+    """Return an audio clip as 16-bit WAV, and the conversions that were needed, such as resampling."""
     import numpy as np
 
     from ...media import audio_from, decode_audio
@@ -132,7 +138,7 @@ def audio_bytes(cell: object) -> bytes | None:
 
 
 def audio_form(model: object) -> tuple[int, bool]:
-    """Return the rate that a model's class declares for its audio, and whether it takes only one channel."""
+    """Return the sampling rate that a model's class declares for its audio, and whether it takes only one channel."""
     rate = int(getattr(model, "inputs_sr", RATE))
     return rate, bool(getattr(model, "mono_only", True))
 
@@ -142,7 +148,10 @@ def fitted(
     model: object,
     folder: AudioFolder,
 ) -> tuple[Path, tuple[str, ...]]:
-    """Return an audio file in the form that a model declares, and the conversions. If needed, write it to `folder`."""
+    """Return an audio file with the rate and channels that a model declares, and the conversions that were needed.
+
+    A clip that has to be converted is written to `folder`.
+    """
     rate, mono = audio_form(model)
     facts = check_media(audio)
     if facts.rate == rate and (facts.channels == 1 or not mono):

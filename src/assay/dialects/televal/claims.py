@@ -7,7 +7,7 @@ from ..placing import facade_names
 
 NAMES = facade_names("televal")
 NEAR = 3
-"""Number of folders above a script in which its tree is searched."""
+"""How many folders above a script are searched for its registry or `src/`."""
 KINDS = (
     "infer_task",
     "eval_task",
@@ -54,7 +54,7 @@ def home_of(script: Path) -> Path:
 
 
 def kinds_in(folder: Path) -> list[str]:
-    """Return the kinds of entries in a folder, in the order of `KINDS`."""
+    """Return the kinds (`model`, `dataset`, …) for which a registry folder has YAML files, in the order of `KINDS`."""
     return [kind for kind in KINDS if next(yaml_files(folder / kind), None) is not None]
 
 

@@ -19,7 +19,7 @@ from .eras import SEED, Era, era_here
 from .structures import decoded, encoded
 
 STRUCTURAL = frozenset({"dialogue", "content", "instruct", "nrounds"})
-"""Keys of a template whose text may render to JSON, which is then parsed."""
+"""Keys of a template whose text may render to JSON. The result is then parsed."""
 _ONE_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 
 
@@ -56,7 +56,7 @@ class DataTemplate:
         row: Fields,
         key: str = "",
     ) -> object:
-        """Render a part of the template; `key` is its key, if it is a value of a mapping."""
+        """Render one value inside the template. `key` is its key in the mapping that contains it; empty in a list."""
         if isinstance(piece, str):
             return self._rendered_text(piece, row, key)
         if isinstance(piece, list):
@@ -137,7 +137,7 @@ def _getvar(
 
 
 def _without_gap(value: object) -> object:
-    """Return a value, with None for NaN, which tables use for a missing value."""
+    """Return None for NaN, with which tables mark a missing value, and any other value unchanged."""
     if isinstance(value, float) and math.isnan(value):
         return None
     return value
@@ -154,7 +154,7 @@ def _text(
     text: str,
     row: Fields,
 ) -> str | None:
-    """Render a text. A single column is passed on unchanged: text as text, None as None."""
+    """Render a text. If it is only `{{ column }}`, return the column's value as text, or None if it is missing."""
     if "{" not in text:
         return text
     column = _only_column(text)
@@ -170,7 +170,7 @@ def _by_jinja(
     text: str,
     row: Fields,
 ) -> str:
-    """Render a Jinja text over plain values: of the columns that it names, or of all columns if it uses `getvar`."""
+    """Render a Jinja text with the columns that it names, or with all columns if it uses `getvar`."""
     template, names = _compiled(text)
     columns: Iterable[str] = names
     if "getvar" in text:
@@ -186,7 +186,7 @@ def _whole(
     text: str,
     row: Fields,
 ) -> object:
-    """Render a template that is one text and must render to a structure in JSON."""
+    """Render a template that is a single text. The result must be JSON: a list of roles, or a dialogue."""
     rendered = _by_jinja(text, row)
     try:
         structure = decoded(json.loads(rendered))
@@ -206,7 +206,7 @@ def _by_upstream(
     row: Fields,
     era: Era,
 ) -> object:
-    """Render a text as TELEVAL does: the result is parsed as JSON if possible, and `nan` is kept."""
+    """Render a text as TELEVAL does: the result is parsed as JSON if possible, and NaN is not replaced by None."""
     template, _ = _compiled(text, as_upstream=True)
     rendered = template.render({**row, "getvar": _upstream_getvar(row, era)})
     try:

@@ -1,7 +1,7 @@
-"""The two eras (revisions) of TELEVAL: find out for which one a tree was written, without running any of its files.
+"""The two revisions of TELEVAL that differ, called eras: find out for which one a tree was written.
 
-They differ in the shape of a dialogue's history, in two names of judge tasks, and in small rules of loaders,
-templates and summaries. If upstream's rules were chosen, those of the tree's era apply.
+No file of the tree is run. The eras differ in the shape of a dialogue's history, in two names of judge tasks, and in
+small rules of loaders, templates and summaries. If upstream's rules were chosen, those of the tree's era apply.
 """
 
 import ast
@@ -31,12 +31,15 @@ NEWEST_WORDS = (
     "reverse: true",
     "batch_size:",
 )
-"""Texts that occur only in the YAML files of one era. `batch_size` is searched only in eval_tasks."""
+"""Texts that occur only in YAML files written for the newest era. `batch_size:` counts only outside of datasets."""
 LACKED_BY: Mapping[str, frozenset[Era]] = {
     "src.evaluator.asr.ASR": frozenset({NEWEST}),
     "src.evaluator.asr_eval.ASR": frozenset({SEED}),
 }
-"""Classes that some eras of TELEVAL lack, with the eras that lack them. Its registry still names the first one."""
+"""Classes that are missing in a revision (era) of TELEVAL, each with the eras that lack it.
+
+TELEVAL's newest registry still names `asr.ASR`, although the newest revision lacks it.
+"""
 UNDEFINED = "src.summarizer.summarizer.Avg"
 """A class that most tasks of TELEVAL's registry name and that no revision of TELEVAL defines."""
 AVG_NOTE = (
@@ -47,7 +50,7 @@ AVG_NOTE = (
 
 @contextmanager
 def supplied(cls: str) -> Iterator[None]:
-    """Context in which a registry builds a class. Under upstream's rules, raise for a class that this era lacks.
+    """Check a class while a registry builds it. Under upstream's rules, raise for a class that this revision lacks.
 
     `Avg` is built by assay's rules, with a warning: TELEVAL's registry names it and TELEVAL does not define it.
     """
@@ -65,16 +68,16 @@ def supplied(cls: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Rule:
-    """The rules of a run: an era, and whether upstream's rules apply where they differ from assay's."""
+    """Which rules a run follows: the revision of TELEVAL (era), and whether upstream's rules replace assay's."""
 
     era: Era = NEWEST
     is_upstream: bool = False
     root: Path | None = field(default=None, compare=False)
-    """The folder of the tree, which may contain prompts of the user's own checkout."""
+    """The folder with the user's checkout, which may contain its own judge prompts."""
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Apply the rules while the context is active."""
+        """Apply these rules inside the block."""
         token = _rule.set(self)
         try:
             with following("televal", UPSTREAM if self.is_upstream else OURS):
@@ -83,18 +86,18 @@ class Rule:
             _rule.reset(token)
 
     def kept(self) -> AbstractContextManager[None]:
-        """Return a context for a call of user code: `applied` for upstream's rules, else one that does nothing."""
+        """Return a context for a call of user code: it applies upstream's rules if they were chosen."""
         return self.applied() if self.is_upstream else _NOTHING
 
 
 _rule: ContextVar[Rule | None] = ContextVar("rule", default=None)
 _NOTHING = nullcontext()
 PLAIN_RULE = Rule()
-"""assay's own rules, and the newest era."""
+"""assay's own rules with the newest revision of TELEVAL."""
 
 
 def era_here() -> Era:
-    """Return the era of the run, or else of the tree around the script or the working folder."""
+    """Return the era (revision of TELEVAL) of the run, or else of the tree around the script or the working folder."""
     rule = _rule.get()
     if rule is not None:
         return rule.era
@@ -117,9 +120,10 @@ def _script_folder() -> str:
 
 
 def era_of(root: Path) -> Era:
-    """Return the era of a tree, from its own `src/dataset.py` if it has one, else from texts in its YAML files.
+    """Return the era (revision of TELEVAL) for which a tree was written.
 
-    `protocol="upstream@documented"` is the first era, which upstream's document describes.
+    It is read from the tree's own `src/dataset.py`, else from texts in its YAML files; the newest one is the default.
+    Under `protocol="upstream@documented"` it is always the first era, which upstream's document describes.
     """
     if is_documented("televal"):
         return SEED
@@ -153,7 +157,7 @@ def _tree_near(
 
 
 def _from_source(file: Path) -> Era | None:
-    """Read the era from the parameters of `BatchLoader`."""
+    """Return the era of a `src/dataset.py`, read from the parameters of its `BatchLoader`; None if they do not tell."""
     tree = parsed(file)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
@@ -164,7 +168,7 @@ def _from_source(file: Path) -> Era | None:
 
 
 def _from_registry(folder: Path) -> Era | None:
-    """Read the era from texts in the YAML files."""
+    """Return the era of a registry, read from texts in its YAML files; None if they do not tell."""
     text = ""
     for kind in ("dataset", "evaluator", "summarizer", "eval_task"):
         for file in yaml_files(folder / kind):

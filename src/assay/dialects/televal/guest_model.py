@@ -1,6 +1,6 @@
 """A user's TELEVAL model class as a model of assay: called with files and keywords, it returns text and audio.
 
-The class is built from the YAML file's arguments on first use. Besides `pred`, the rest of its answer is kept:
+The class is built from the YAML file's arguments on first use. Besides `pred`, other fields of its answer are kept:
 `pred_audio` as an audio clip in the run, `cache` and `his` as the state for the next round of the dialogue.
 """
 
@@ -59,11 +59,11 @@ class GuestModel(RequestModel):
     classes: Classes
     rule: Rule = PLAIN_RULE
     audio_folder: Path = Path("runs") / AUDIO
-    """The folder for the model's audio clips."""
+    """The folder to which the model's audio clips are written."""
     prediction_folder: str | None = None
-    """The folder in which upstream's rule writes clips, as the command names it."""
+    """The folder for audio clips under upstream's rules, set by the command line; None outside of it."""
     whole_dialogues: bool = True
-    """True, because models may remember the last input: a dialogue ends before the next one begins."""
+    """True: a dialogue ends before the next one begins, because models may remember their last input."""
 
     def __post_init__(self) -> None:
         self.name = self.entry.name
@@ -72,7 +72,10 @@ class GuestModel(RequestModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Text and audio in both directions. State cannot be saved, so an interrupted dialogue starts again."""
+        """What the model accepts and produces: text and audio.
+
+        Its state cannot be saved, so an interrupted dialogue starts again.
+        """
         kinds = frozenset({"text", "audio"})
         return Abilities(
             accepts=kinds,
@@ -84,7 +87,7 @@ class GuestModel(RequestModel):
 
     @property
     def identity(self) -> Fields:
-        """The class and its arguments, with keys redacted."""
+        """What identifies the model: its name, its class and code, and its arguments with keys redacted."""
         file = self.classes.file_of(self.entry)
         return {
             "dialect": "televal",
@@ -116,7 +119,10 @@ class GuestModel(RequestModel):
         sample: Sample,
         prompt: Prompt,
     ) -> Prompt | None:
-        """Add a first message with data that others cannot carry: the dialogue, the instruction, the switches."""
+        """Add a first message with data for TELEVAL models: the dialogue, the instruction, and the task's switches.
+
+        Without such data, return None.
+        """
         spoken = sample.fields.get(SPOKEN)
         extras: Record = {}
         if isinstance(spoken, Script):
@@ -163,7 +169,7 @@ class GuestModel(RequestModel):
         return self._once(request, extras, messages)
 
     def failed(self, error: Exception) -> Output:
-        """Return the failure of a request, without the keys of the YAML file in its message."""
+        """Return an output with the error of a failed request. Keys of the YAML file are removed from its message."""
         output = failure(error, self.entry.cls)
         assert output.error is not None
         message = without_secrets(output.error.message, self._secrets)
@@ -175,7 +181,7 @@ class GuestModel(RequestModel):
         extras: Fields,
         messages: Sequence[Message],
     ) -> Output:
-        """Return the answer to a single question."""
+        """Ask the user's class a single question, and return its answer."""
         if "structure" in extras:
             return self._as_returned(self._inferred(request, extras))[1]
         flags = _flags_in(extras)
@@ -208,7 +214,10 @@ class GuestModel(RequestModel):
         extras: Fields,
         messages: Sequence[Message],
     ) -> Output:
-        """Return the answer of one round of a dialogue, with the dialogue as the state for the next one."""
+        """Return the answer of one round of a dialogue.
+
+        Its `state` is the dialogue so far, which the next round continues.
+        """
         questions = [message for message in messages if message.role == "user"]
         dialogue: Dialogue | None = request.state if len(questions) > 1 else None
         if dialogue is None:
@@ -257,7 +266,10 @@ class GuestModel(RequestModel):
         *,
         every_round: bool = False,
     ) -> object:
-        """Return what `inference` returns for the rendered template, by upstream's rules."""
+        """Return what the class's own `inference` returns for the rendered template, under upstream's rules.
+
+        With `every_round`, it must answer all rounds of a dialogue.
+        """
         flags = _flags_in(extras)
         if every_round:
             flags["save_latest_only"] = False
@@ -270,9 +282,10 @@ class GuestModel(RequestModel):
         returned: object,
         number: int = -1,
     ) -> tuple[Record, Output]:
-        """Return the record of a round in what `inference` returned, and its output, which keeps all of that.
+        """Return the record of one round in what `inference` returned, and an output for it.
 
-        TELEVAL's own rule writes the return value unchanged. Only dictionaries and lists are recorded.
+        TELEVAL's own rule writes the return value of `inference` to its files unchanged. The output's details
+        therefore keep it whole, if it is a dictionary or a list.
         """
         record = returned
         if isinstance(returned, list) and returned:
@@ -340,7 +353,10 @@ class GuestModel(RequestModel):
         audio: Audio,
         changes: list[str],
     ) -> str:
-        """Return a path of the audio clip, converted to the channels and the rate that the class declares."""
+        """Return the path of an audio file with the channels and the rate that the class declares.
+
+        Note conversions in `changes`.
+        """
         if isinstance(audio.source, Path):
             path, conversions = fitted(audio, self.built, self._clips[None])
         else:
@@ -354,7 +370,7 @@ class GuestModel(RequestModel):
 
 
 def _flags_in(extras: Fields) -> Record:
-    """Return the switches of the task."""
+    """Return the value of every switch of the task, such as `reverse_spkr`: the default unless the task sets it."""
     return {**FLAGS, **extras.get("flags", {})}
 
 
@@ -364,7 +380,7 @@ def infers_itself(model: object) -> bool:
 
 
 def _plain(answer: Fields) -> Record:
-    """Return the part of an answer that can be recorded. `cache` and `his` are only for the next round."""
+    """Return the fields of an answer that can be recorded as JSON. `cache` and `his` are only for the next round."""
     return {
         str(name): value
         for name, value in answer.items()

@@ -9,7 +9,10 @@ from .tree import read_tree
 
 
 def listing(path: str | Path) -> dict[str, list[Record]]:
-    """Return each kind with its entries: `name`, `class`, `where`, and `fault` if a name in it does not exist."""
+    """Return the entries of a registry by kind, each with `name`, `class` and `where`.
+
+    An entry with an unknown class, or with a link to an entry that does not exist, also has `fault`.
+    """
     tree = read_tree(Path(path))
     classes = Classes(tree.root)
     by_kind: dict[str, list[Record]] = {}
@@ -29,7 +32,7 @@ def listing(path: str | Path) -> dict[str, list[Record]]:
 
 
 def lines(path: str | Path) -> list[str]:
-    """Return the listing as lines of text, kind by kind."""
+    """Return the entries of a registry as lines of text, kind by kind."""
     text_lines: list[str] = []
     for kind, entries in listing(path).items():
         width = max(len(entry["name"]) for entry in entries)

@@ -1,4 +1,7 @@
-"""Convert Parquet with clips to `<root>/<name>/<name>.jsonl` and `<root>/<name>/audios/*.wav`, which reads faster."""
+"""Convert Parquet with audio clips to `<root>/<name>/<name>.jsonl` and `<root>/<name>/audios/*.wav`.
+
+Rows in this form are read faster.
+"""
 
 from pathlib import Path
 

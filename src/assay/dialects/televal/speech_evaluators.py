@@ -34,7 +34,10 @@ from .televal_evaluation import counts_in
 
 
 def recogniser(name: object, **options: object) -> Any:
-    """Return the funasr model with a name, loaded on first use. An object with `generate` is returned unchanged."""
+    """Return the funasr model called `name`, which is loaded on first use.
+
+    An object with `generate` is returned unchanged.
+    """
     if hasattr(name, "generate"):
         return name
     return Recogniser(name, options)
@@ -73,10 +76,13 @@ class Recogniser:
 
 @dataclass(frozen=True)
 class Transcribed(SpeechConsistency):
-    """Score how well the audio matches the text, by character, and keep both texts."""
+    """Score by characters how well the model's speech matches its text.
+
+    Keep the text and the transcript in the details.
+    """
 
     whole_case: bool = False
-    """True to distinguish capitals, as TELEVAL does."""
+    """True to treat capital and small letters as different, as TELEVAL does."""
 
     async def __call__(
         self,
@@ -107,9 +113,9 @@ def compare(
     text: str,
     whole_case: bool,
 ) -> tuple[str, str, Edits]:
-    """Return the normalized text and transcript with spaced characters, and the edits between them.
+    """Return the text, the transcript in `heard`, and the edits between them.
 
-    Raise `ValueError` if the text has no characters after normalization.
+    Both are normalized, with a blank between characters. Raise `ValueError` if the text has none after normalization.
     """
     clean = TextProcessor("zh").normalize_and_clean if whole_case else normalize_chinese
     reference, transcript = clean(text), clean(heard)
@@ -120,7 +126,7 @@ def compare(
 
 
 class ASR(BuiltInEvaluator):
-    """Character error rate of a transcript of the model's speech against its own text, both normalized."""
+    """Evaluator: character error rate of a transcript of the model's speech against its own text, both normalized."""
 
     def __init__(
         self,
@@ -142,7 +148,10 @@ class ASR(BuiltInEvaluator):
         hypo: str,
         truth: str,
     ) -> tuple[str, str, float, int, int, int, int]:
-        """Return both texts with spaced characters, the rate, its three counts and the text's length."""
+        """Return text, transcript, error rate, substitutions, deletions, insertions, and length of the text.
+
+        `hypo` is the transcript and `truth` the text. Both texts are returned with a blank between characters.
+        """
         text, transcript, edits = compare(hypo, truth, self.whole_case)
         return text, transcript, edits.rate, *edits
 
@@ -226,7 +235,7 @@ def _rated(
     path: str,
     sampling_rate: int,
 ) -> Fields:
-    """Return the ratings of an audio clip under TELEVAL's names."""
+    """Return the DNSMOS ratings of an audio file under TELEVAL's names, such as `OVRL`."""
     score = OverallMos()(Sample(path, ""), Output((Candidate((Audio(Path(path)),)),)))
     ratings = score.details.get("ratings", {})
     return {str(name).upper(): value for name, value in ratings.items()} | {
@@ -245,7 +254,10 @@ async def labels_heard(
     role: str,
     output: Output,
 ) -> Fields | Score:
-    """Return the probability of each label that a helper model heard in the audio; a score with the reason if none."""
+    """Ask a helper model for the labels of the audio in an output. Return the probability of each label.
+
+    Without audio or without an answer, return a score that says why.
+    """
     audio = audio_of(output)
     if audio is None:
         return Score.unparsed(reason="no audio in the output")
@@ -268,7 +280,10 @@ def expected_emotions(
     *,
     strict: bool = True,
 ) -> list[str]:
-    """Return the emotions that count. With `strict`, `neutral` counts only if most labels say so."""
+    """Return the emotions to look for, in lower case.
+
+    With `strict`, keep `neutral` only if it is most of the labels.
+    """
     emotions = [str(label).lower() for label in labels]
     if strict and 2 * emotions.count(NEUTRAL) <= len(emotions):
         return [label for label in emotions if label != NEUTRAL]
@@ -289,7 +304,7 @@ def highest_probability(
 
 @dataclass(frozen=True)
 class HeardFeeling(GivenModels):
-    """The highest probability of an expected emotion."""
+    """Score: the highest probability of an expected emotion in the audio."""
 
     strict: bool = True
     longest_seconds: float | None = LONGEST_SECONDS
@@ -348,7 +363,7 @@ class Emo2vec(BuiltInEvaluator):
         pred_info_list: Any,
         **kwargs: object,
     ) -> list[Record]:
-        """Judge all audio clips at once with funasr. Clips that are too long come first, with score 0."""
+        """Judge all audio clips at once with funasr. Results for clips that are too long (score 0) come first."""
         results: list[Record] = []
         infos: list[Record] = []
         for info in pred_info_list:
@@ -388,7 +403,7 @@ NAMES = {
     "wuy": "上海话",
     "mand": "普通话",
 }
-"""Codes of TELEVAL's classifier, with the names that references use."""
+"""For each code that TELEVAL's dialect classifier returns, the Chinese name that references use."""
 
 
 @dataclass(frozen=True)
@@ -427,7 +442,7 @@ class DialectClassify(BuiltInEvaluator):
         self.model = model
         self.dialect_mapping = dict(NAMES)
         self.onnx_sess: Any = None
-        """An object with `classify(path)`, for local classification."""
+        """None, or an object with `classify(path)` that recognises dialects on this machine."""
         self.scorer = HeardDialect()
 
     def judged(

@@ -1,4 +1,4 @@
-"""The data that TELEVAL's templates render, questions and dialogues, and the references of rows.
+"""Questions and dialogues as TELEVAL's templates render them, and the references of rows.
 
 In a reference, a list means any of its entries and a tuple means all of them, in any nesting. JSON has no tuples, so
 files contain `{"__tuple__": true, "items": […]}` for a tuple.
@@ -26,7 +26,7 @@ class Turn:
     meta: Fields = field(default_factory=dict)
 
     def content(self) -> Record:
-        """Return the turn as a template renders it, without empty parts."""
+        """Return the turn as a template renders it, such as `{"audio": …, "text": …}`, without empty parts."""
         parts = {"audio": self.audio, "text": self.text}
         given_parts = {name: part for name, part in parts.items() if part is not None}
         return {**self.meta, **given_parts}
@@ -71,7 +71,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A dialogue: for each round, the user's turn and the reply of the other speaker that the data contain."""
+    """A dialogue: for each round, the user's turn and the reply of the other speaker in the data."""
 
     users: tuple[Turn, ...]
     replies: tuple[Turn, ...]
@@ -98,9 +98,9 @@ def read_structure(
     reverse: bool = False,
     as_upstream: bool = False,
 ) -> Question | Script:
-    """Read a question from a list of roles, or a script from a mapping with `dialogue`; raise for anything else.
+    """Return the question in a list of roles, or the dialogue in a mapping with `dialogue`. Raise for anything else.
 
-    `reverse` swaps the speakers: the second one becomes the user, and the *next* words of the first one are the
+    `reverse` swaps the speakers: the second one becomes the user, and what the first one says *next* is the
     reference.
     """
     if isinstance(structure, list):
@@ -175,9 +175,10 @@ def script_of(
     reverse: bool,
     as_upstream: bool,
 ) -> Script:
-    """Return the rounds of a dialogue, whose turns alternate between two speakers.
+    """Return a dialogue from turns that alternate between two speakers.
 
-    If reversed, TELEVAL takes the previous turn as the reference, and leaves the further fields where they were.
+    With `reverse`, the second speaker becomes the user. TELEVAL's own rule then takes the previous turn as the
+    reference, and does not swap the further fields (`meta`) of the two turns.
     """
     first, second = turns[0::2], turns[1::2]
     if not reverse:
@@ -195,7 +196,7 @@ def script_of(
 
 
 def encoded(value: object) -> Any:
-    """Return a value that JSON can hold, with its tuples marked."""
+    """Convert a value to JSON types, with its tuples marked."""
     if type(value) in LEAVES:
         return value
     if isinstance(value, tuple):
@@ -226,7 +227,7 @@ def decoded(value: object) -> Any:
 
 
 def as_target(reference: object) -> Any:
-    """Turn a TELEVAL reference into a target: a list becomes alternatives, a tuple `AllOf`."""
+    """Convert a TELEVAL reference to a target: a list becomes a tuple of alternatives, a tuple becomes `AllOf`."""
     if isinstance(reference, tuple):
         return AllOf(tuple(as_target(item) for item in reference))
     if isinstance(reference, list):
@@ -235,7 +236,7 @@ def as_target(reference: object) -> Any:
 
 
 def as_reference(target: object) -> Any:
-    """Return the TELEVAL reference behind a target."""
+    """Convert a target back to the TELEVAL reference from which `as_target` made it."""
     if isinstance(target, AllOf):
         return tuple(as_reference(part) for part in target.parts)
     if isinstance(target, tuple):

@@ -32,7 +32,7 @@ FULL_MARKS = 5.0
 
 
 class Summarizer:
-    """The base of a user's summarizer: `statistic(scores)` returns a dict."""
+    """The base of a user's summarizer. Its `statistic(scores)` returns a dictionary with the texts to print."""
 
     def __init__(
         self,
@@ -59,14 +59,14 @@ class Summarizer:
         self._era = era_here()
 
     def _check_scores(self, scores: list[object]) -> None:
-        """Raise if a score is missing."""
+        """Raise if one of the scores is None."""
         for score in scores:
             if score is None:
                 raise ValueError("a score is None: judge that prediction again")
 
     @staticmethod
     def linear_rescale(score: float) -> float:
-        """Rescale 0 to 5 to 0 to 100."""
+        """Convert a score from the scale 0 … 5 to 0 … 100."""
         return score * 20
 
     @staticmethod
@@ -74,7 +74,7 @@ class Summarizer:
         score: float,
         power: float,
     ) -> float:
-        """Rescale 0 to 5 to 0 to 100, spreading out high scores."""
+        """Convert a score from the scale 0 … 5 to 0 … 100 by a power, which spreads out high scores."""
         rescaled: float = (score / FULL_MARKS) ** power * 100
         return rescaled
 
@@ -83,17 +83,17 @@ class Summarizer:
         scores: list[Any],
         **kwargs: object,
     ) -> Record:
-        """Summarize the raw `score` values in the order of the file. Users write it."""
+        """Summarize the raw `score` values, in the order of the prediction file. Subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} has no statistic")
 
     @property
     def results(self) -> Sequence[Summary]:
-        """The summarizers of assay that give the same numbers."""
+        """The summarizers of assay that compute the same values, with intervals."""
         return (Mean(),)
 
 
 class AvgInfo(Summarizer):
-    """The mean in percent; for named scores, one for each name."""
+    """The mean of the scores in percent. If a score has named values, there is one mean for each name."""
 
     def statistic(
         self,
@@ -113,7 +113,10 @@ class AvgInfo(Summarizer):
 
 
 class Avg(AvgInfo):
-    """The mean in percent of `score_scale`. TELEVAL's registry names this class but TELEVAL does not define it."""
+    """The mean of the scores as a percentage of `score_scale`.
+
+    TELEVAL's registry names this class but does not define it.
+    """
 
     def __init__(
         self,
@@ -140,7 +143,7 @@ class Avg(AvgInfo):
 
 
 class AvgThreshold(Summarizer):
-    """The mean after rescaling to 0 … 100, and the number of scores above a threshold."""
+    """The mean of the scores on a scale of 0 … 100, and how many of them are above a threshold on that scale."""
 
     def __init__(
         self,
@@ -177,7 +180,7 @@ class AvgThreshold(Summarizer):
 
     @property
     def results(self) -> Sequence[Summary]:
-        """The rescaled mean, and the share above the threshold on the original scale of the scores."""
+        """Summarizers of assay: the rescaled mean, and the share of scores above the threshold."""
         if self.rescale == "base":
             return (Mean(), Threshold(self.threshold, inclusive=False))
         power = self.power if self.rescale == "power" else 1.0
@@ -189,7 +192,7 @@ class AvgThreshold(Summarizer):
 
 
 class AvgWER(Summarizer):
-    """All errors divided by the number of reference tokens; with `reverse`, 100 % minus that."""
+    """The error rate: all errors divided by the number of reference tokens. With `reverse`, 100 % minus the rate."""
 
     def statistic(
         self,
@@ -211,7 +214,7 @@ class AvgWER(Summarizer):
 
     @property
     def results(self) -> Sequence[Summary]:
-        """Assay's summarizers for the pooled error rate."""
+        """The summarizer of assay for the pooled error rate."""
         return (Pooled(EDITS, "ref_len"),)
 
 
@@ -233,7 +236,10 @@ def _nothing(
     scores: list[object],
     words: str,
 ) -> Record | None:
-    """Return the summary of an empty list, or None if there are scores. Upstream's rule divides by zero."""
+    """Return a summary with the text `words` if there are no scores, else None.
+
+    Under upstream's rules also return None: TELEVAL then fails with a division by zero.
+    """
     if not scores and not is_upstream("televal"):
         return {"score": words}
     return None
@@ -253,14 +259,14 @@ def _divided(
 
 
 STATISTIC = "statistic"
-"""The key under which the details of a result hold the user's summary dictionary."""
+"""The key in a result's details for the dictionary that the user's summarizer returned."""
 OURS = "assay.dialects.televal."
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """One summarizer entry of a registry."""
+    """A summarizer of assay that calls the TELEVAL summarizer of one registry entry."""
 
     name: str
     kind: object
@@ -273,7 +279,11 @@ class Statistic:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterable[Result]:
-        """Return numbers with intervals if the scores are numbers, and the numbers in the user's own dictionary."""
+        """Return the results of a task.
+
+        assay's summarizers give values with intervals if the scores are numbers. The numbers in a user's own summary
+        are added without intervals.
+        """
         lines = by_line(records)
         statistic = self.statistic(lines)
         module = getattr(type(self.summarizer).statistic, "__module__", "")
@@ -304,7 +314,7 @@ class Statistic:
         return [replace(results[0], details=details), *results[1:]]
 
     def statistic(self, lines: Sequence[ScoreRecord]) -> Fields:
-        """Return the result of the user's summarizer, which does not see lines without a score."""
+        """Return what the TELEVAL summarizer returns for the lines that have a score."""
         scores = []
         for line in lines:
             if line.outcome not in UNRESOLVED:
@@ -325,7 +335,7 @@ class Statistic:
         lines: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> list[Result]:
-        """Return the entries that are numbers, or texts with exactly one number."""
+        """Return one result for each entry of a user's summary that is a number, or a text with exactly one number."""
         results = []
         for name, value in statistic.items():
             number = as_number(value)
@@ -356,7 +366,10 @@ def _result(
 
 
 def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
-    """Return one record for each prediction line. The rounds of a dialogue share a cluster."""
+    """Return one record for each prediction line: one per round of a dialogue.
+
+    The rounds of a dialogue share a cluster.
+    """
     lines: list[ScoreRecord] = []
     for record in records:
         rounds = record.details.get("rounds")
@@ -388,7 +401,7 @@ def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
 
 
 def raw_score(line: ScoreRecord) -> Any:
-    """Return an evaluator's `score`; for assay's scorers, the value or the named values."""
+    """Return the `score` in an evaluator's result. For a scorer of assay, return its counts, value or named values."""
     if "result" in line.details:
         return decoded(line.details["result"]["score"])
     if counts := counts_in(line.details):
@@ -402,7 +415,7 @@ def raw_score(line: ScoreRecord) -> Any:
 
 
 def _with_counts(line: ScoreRecord) -> ScoreRecord:
-    """Copy the counts of a line's score into its details, from which a summarizer pools them."""
+    """Copy a record, with the error counts of its score in its details, where the pooled summarizer reads them."""
     raw = raw_score(line)
     if not isinstance(raw, Mapping) or "ref_len" not in raw:
         return line

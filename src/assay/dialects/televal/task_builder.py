@@ -26,16 +26,16 @@ from .televal_secrets import expand, hidden, holds_key, known_secrets
 from .tree import Entry, Tree
 
 UPSTREAM = "@upstream"
-"""Suffix of a registry that selects TELEVAL's own rules.
+"""Suffix of a registry's path that selects TELEVAL's own rules.
 
-With reversed speakers, the model then answers the previous turn; judges give integers.
+With reversed speakers, the reference is then the previous turn, and scores of judges are integers.
 """
 OURS = "assay.dialects.televal."
 UNNEEDED: Mapping[str, frozenset[str]] = {
     "infer": frozenset({"eval_task"}),
     "eval": frozenset({"model", "template", "dataset"}),
 }
-"""Arguments of an infer_task that are not used in a mode."""
+"""Arguments of an infer_task that the modes `infer` and `eval` do not use."""
 HEAD_ROWS = 100
 """Number of rows of a dataset that are read to find its columns."""
 PATHS = ("file", "save_query_audio_dir")
@@ -52,7 +52,7 @@ class TaskBuilder:
     tree: Tree
     era: Era | None = None
     roles: frozenset[str] = frozenset()
-    """Roles for which the run provides a model. A judge there replaces the keys in the YAML file."""
+    """Roles for which the run names a model. If `judge` is among them, keys in the YAML file are not used."""
     models: dict[str, GuestModel] = field(default_factory=dict)
     is_upstream: bool = False
 
@@ -61,10 +61,10 @@ class TaskBuilder:
         root = self.tree.root
         self.classes = Classes(root)
         self.rule = Rule(self.era or era_of(root), self.is_upstream, root.resolve())
-        """The requested era, or else that of the tree, and whether upstream's rules apply."""
+        """The rules of these tasks: the requested era or else that of the tree, and whether upstream's rules apply."""
 
     def protocol(self, name: str) -> str:
-        """Return the protocol name of a task."""
+        """Return the name of a task in protocol ids: with `@upstream` if upstream's rules apply."""
         return f"{name}{UPSTREAM}" if self.is_upstream else name
 
     def check(
@@ -75,9 +75,9 @@ class TaskBuilder:
         eval_task: str | None = None,
         model: str | None = None,
     ) -> None:
-        """Raise for all missing names and classes to which some infer_tasks refer.
+        """Raise one error for all entries and classes that infer_tasks name and that do not exist.
 
-        Only names that a mode needs are checked: `infer` uses no evaluator; `eval` uses no model, template or
+        Only entries that a mode needs are checked: `infer` uses no evaluator; `eval` uses no model, template or
         dataset.
         """
         entries = [self.tree.get("infer_task", name) for name in names]
@@ -117,7 +117,7 @@ class TaskBuilder:
     ) -> list[Task]:
         """Return the tasks of one infer_task, one for each of its datasets.
 
-        Without judges, answers are only counted.
+        If `judged` is False, no evaluator is called, and every answer scores 1.
         """
         entry = self.tree.get("infer_task", name)
         task = self.infer_task(entry)
@@ -189,7 +189,8 @@ class TaskBuilder:
     ) -> tuple[Evaluation | BuiltIn, Statistic]:
         """Return the scorer and the summarizer of an eval_task.
 
-        `lines` gives all predictions of a file, if there is one.
+        `lines` returns all predictions, if they are in a file. Evaluators that take lists then get batches of that
+        file.
         """
         config = self._config(self.tree.get("eval_task", eval_task, where), EvalTaskCfg)
         summary = self.tree.get("summarizer", config.summarizer)
@@ -268,7 +269,7 @@ class TaskBuilder:
         return None if is_called else evaluator.scorer
 
     def guest_models(self, first: str) -> Mapping[str, GuestModel]:
-        """Return the models of the tree, the task's own first."""
+        """Return all models of the registry by name. The one called `first` comes first."""
         entries = self.tree.entries["model"]
         names = [name for name, entry in entries.items() if entry.cls]
         names.sort(key=lambda name: name != first)
@@ -303,10 +304,7 @@ def label_of(
     dataset: str,
     datasets: Sequence[str],
 ) -> str:
-    """Return the name of one dataset of an infer_task.
-
-    If it has a single dataset, the name of the infer_task is used, as in its files.
-    """
+    """Return the name of a task: `INFER_TASK.DATASET`, or only `INFER_TASK` if it has a single dataset."""
     if len(datasets) == 1:
         return name
     return f"{name}.{dataset}"
@@ -317,7 +315,7 @@ def check_columns(
     loader: object,
     reader: Reader,
 ) -> None:
-    """Raise if `ref_col` names a column that the first rows of the data lack.
+    """Raise if the first rows of a dataset lack the column in `ref_col`.
 
     Scores do not depend on `key_col`, `query_col` and `extra_col`, so a misspelled column there only gets a warning.
     In a dialogue the template names the columns, so nothing is checked.

@@ -29,17 +29,17 @@ FLAGS: Mapping[str, bool] = {
 
 @dataclass
 class Dialogue:
-    """The state of a dialogue in TELEVAL's form: parallel lists, and a cache that is replaced each round."""
+    """A dialogue in progress: the turns in the data, the answers so far, and the model's cache."""
 
     script: Script
     own_history: bool = True
     era: Era = "newest"
     audio: list[str | None] = field(default_factory=list)
-    """The clip for the model in each round; by default those of the script."""
+    """The path of the user's audio clip in each round, as the model gets it; by default the path in the data."""
     answers: list[Record] = field(default_factory=list)
     cache: Record = field(default_factory=dict)
     inferred: Any = None
-    """The return value of the class's own `inference`, which answers all rounds together."""
+    """What the class's own `inference` returned for the whole dialogue; None if that method is not used."""
 
     def __post_init__(self) -> None:
         if not self.audio:
@@ -47,7 +47,7 @@ class Dialogue:
 
     @property
     def round(self) -> int:
-        """The number of the round, counted from 0."""
+        """The index of the current round, counted from 0."""
         return len(self.answers)
 
     def ask(
@@ -55,7 +55,7 @@ class Dialogue:
         model: "Model",
         pred_audio: str | None = None,
     ) -> Record:
-        """Ask for the answer of this round, and keep it for the next one."""
+        """Ask the model for the answer of the current round, and store it for the history of the next one."""
         now = self.round
         queries = [user.text for user in self.script.users[: now + 1]]
         if self.own_history:
@@ -111,7 +111,7 @@ class Dialogue:
 
 
 def _history_of(answer: Fields) -> object:
-    """Return an answer as the model wants it in the history: `his` if it returned one, else its text."""
+    """Return what the history shows for an answer: the field `his` if the model returned one, else the text."""
     if answer.get("his") is not None:
         return answer["his"]
     return answer["pred"]
@@ -141,7 +141,7 @@ def round_records(
     answers: Sequence[Fields],
     era: Era = "newest",
 ) -> list[Record]:
-    """Return one record for each round of a dialogue, with the history before it."""
+    """Return the prediction record of each round of a dialogue, including the history before that round."""
     records: list[Record] = []
     history: list[object] = []
     for index, answer in enumerate(answers):
@@ -184,7 +184,7 @@ def infer(
     flags: Fields,
     pred_audio: str | None,
 ) -> Any:
-    """Return the answer of a class's own `inference` to one rendered template."""
+    """Call a class's own `inference` with one rendered template, and return its answer."""
     paths = {} if pred_audio is None else {"pred_audio": [pred_audio]}
     answers: Any = model.inference([structure], **flags, **paths)
     _check_length(answers, 1, model, "for one input, not a list of one")
@@ -197,7 +197,7 @@ def infer_dialogue(
     flags: Fields,
     pred_audio: str | None,
 ) -> list[Record]:
-    """Return the answers of a class's own `inference` to all rounds of a dialogue."""
+    """Call a class's own `inference` with a whole dialogue, and return its answers, one for each round."""
     # The speakers are already swapped if requested. Keep every round; the writer of the lines decides which are shown.
     every_round = {**flags, "reverse_spkr": False, "save_latest_only": False}
     records = infer(model, script.structure(), every_round, pred_audio)
@@ -213,7 +213,7 @@ def _check_length(
     model: object,
     complaint: str,
 ) -> None:
-    """Raise unless `inference` returned a list of this length."""
+    """Raise unless `answers`, the return value of `inference`, is a list of this length."""
     is_list = isinstance(answers, Sequence) and not isinstance(answers, str)
     if not is_list or len(answers) != length:  # type: ignore[arg-type]
         name = f"{type(model).__name__}.inference"

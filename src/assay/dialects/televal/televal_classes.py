@@ -26,14 +26,14 @@ from .tree import Entry
 
 
 class Classes:
-    """The classes of one tree, imported on first use."""
+    """Finds the classes that a registry names, among the user's files, assay's own and installed packages."""
 
     def __init__(self, root: Path) -> None:
         self.guest = Guest("televal", NAMES, root)
         self.root = self.guest.root
 
     def find(self, entry: Entry) -> Any:
-        """Return the class of an entry; an error names the line of the YAML file and similar names."""
+        """Return the class of an entry. If it is unknown, raise with the line of the YAML file and similar names."""
         module, _, attribute = entry.cls.rpartition(".")
         fault = self.fault(entry)
         if fault is not None:
@@ -75,7 +75,10 @@ class Classes:
             raise UsageError(message, where=entry.at("class")) from error
 
     def file_of(self, entry: Entry) -> Path | None:
-        """Return the user's file that defines an entry's class, or None for built-in and installed ones."""
+        """Return the user's file that defines an entry's class.
+
+        Return None for a class of assay or of an installed package.
+        """
         module = entry.cls.rpartition(".")[0]
         return self._defining_file(entry.cls) or self._user_file(module)
 
@@ -168,7 +171,10 @@ class Classes:
         return defining[0] if len(defining) == 1 else None
 
     def _no_module(self, entry: Entry) -> UsageError:
-        """Return the error for a module that does not exist, with a similar one of the user's or of assay's."""
+        """Return the error for a module that does not exist.
+
+        It suggests a similar name, from the user's files or assay.
+        """
         module = entry.cls.rpartition(".")[0]
         modules = list(NAMES)
         for file in (self.root / "src").rglob("*.py"):
@@ -223,7 +229,10 @@ def _lacking(
     entry: Entry,
     candidates: Collection[str],
 ) -> UsageError:
-    """Return the error for a module without the class, with a similar name and those that it has."""
+    """Return the error for a class that its module does not define.
+
+    It lists the module's classes and a similar name.
+    """
     module, _, attribute = entry.cls.rpartition(".")
     names = sorted(candidates)
     listed = ", ".join(names[:8]) or "no class"

@@ -45,7 +45,7 @@ from .tree import Tree, read_tree
 
 @dataclass(frozen=True)
 class CommandLine:
-    """The arguments of the command line."""
+    """The arguments of `assay televal`."""
 
     mode: str
     task: str
@@ -63,26 +63,26 @@ class CommandLine:
 
 @dataclass(frozen=True, slots=True)
 class StageTask(Task):
-    """A task of one stage, and the reference under which it is recorded."""
+    """A task of one stage (`infer` or `eval`), with the reference under which a run records it."""
 
     reference: str = ""
     notes: tuple[str, ...] = ()
-    """Notes for the user about the source of the rows."""
+    """Notes for the user about the prediction file, such as doubts about the task that wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One infer_task in one stage; `dataset` is one of its datasets, or None for all."""
+    """One infer_task in one stage (`infer` or `eval`), for one of its datasets, or for all if `dataset` is None."""
 
     registry: str
     mode: str
     task: str
     dataset: str | None = None
     options: Fields = field(default_factory=lambda: EMPTY)
-    """`model`, `eval_task` and `era`; for infer `save_pred_audio`, for eval `save_dir` and `bsz`. `None` means not set.
+    """Options of the command line that affect answers or verdicts. `None` means not set.
 
-    Under upstream's rules `bsz` counts for infer, too: a row without a key is identified by its number in its
-    batch.
+    Both stages have `model`, `eval_task` and `era`. `infer` has `save_pred_audio`, `eval` has `save_dir` and `bsz`.
+    Under upstream's rules `infer` has `bsz`, too: a row without a key is identified by its number in its batch.
     """
 
     @classmethod
@@ -106,7 +106,7 @@ class Stage:
         )
 
     def reference(self, dataset: str) -> str:
-        """Return the reference under which one task of the stage is recorded."""
+        """Return the reference under which a run records the task of one dataset in this stage."""
         options = {
             name: value for name, value in self.options.items() if value is not None
         }
@@ -157,7 +157,7 @@ def execute(
 
 
 def _stage_of(command: CommandLine) -> Stage:
-    """Return the stage that the command line describes."""
+    """Return the stage that the arguments of the command line describe."""
     as_upstream = (
         command.upstream
         or is_upstream("televal")
@@ -357,7 +357,10 @@ def _prediction_file(
     label: str,
     dataset: str,
 ) -> Path:
-    """Return the prediction file named after the infer_task, or else the one that upstream names after the dataset."""
+    """Return the prediction file of a task. Raise if there is none.
+
+    It is named after the infer_task, or else after the dataset, as in upstream.
+    """
     for name in (label, dataset):
         if (file := folder.file("prediction", name)).is_file():
             return file
@@ -375,7 +378,7 @@ def _sharing(
     task: str,
     dataset: str,
 ) -> list[str]:
-    """Return the other infer_tasks of the registry on the same dataset."""
+    """Return the names of the other infer_tasks in the registry that use the same dataset."""
     names = []
     for name, entry in tree.entries["infer_task"].items():
         datasets = entry.args.get("dataset")
@@ -393,7 +396,7 @@ def _refuse_foreign_file(
     label: str,
     tree: Tree,
 ) -> None:
-    """Raise if a file named after the dataset was written here by another task, and never by this one."""
+    """Raise if a prediction file named after the dataset was written by another task, and this task never ran."""
     if file == folder.file("prediction", label) or folder.run(task).is_dir():
         return
     writers = [
@@ -416,7 +419,7 @@ def _doubt(
     dataset: str,
     tree: Tree,
 ) -> str:
-    """Return the reason why another task may have written a prediction file, or an empty text."""
+    """Return why another task may have written a prediction file; an empty text without such doubts."""
     others = _sharing(tree, task, dataset)
     if others and file.stem == dataset and dataset != task:
         tasks = ", ".join([task, *others])
@@ -430,7 +433,7 @@ def _doubt(
 
 
 def _same_lines(file: Path) -> Path | None:
-    """Return another prediction file of the model with the same content, or None."""
+    """Return another prediction file of the same model with the same content, or None."""
     size = file.stat().st_size
     for other in sorted(file.parent.glob("*.jsonl")):
         is_alike = other != file and size and other.stat().st_size == size
@@ -444,6 +447,6 @@ def _as_stage_task(
     reference: str,
     notes: tuple[str, ...] = (),
 ) -> StageTask:
-    """Return a task with the reference under which it is recorded."""
+    """Copy a task, and add the reference under which a run records it."""
     fields = {name: getattr(task, name) for name in Task.__dataclass_fields__}
     return StageTask(**fields, reference=reference, notes=notes)

@@ -25,27 +25,30 @@ from .televal_rows import LINE, Columns, info_of, prediction_lines, spoken_outpu
 from .televal_secrets import without_secrets
 
 COUNTS = {"ref_len": "N", "subs": "S", "dele": "D", "inse": "I"}
-"""TELEVAL's names of the counts of an error rate, with those of assay's scorers."""
+"""For each count of an error rate, its name in TELEVAL and in assay's scorers."""
 Line = tuple[str, Fields]
-"""A prediction line and the id of its sample."""
+"""The id of a sample, and its prediction line."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A user's evaluator on one task."""
+    """A user's evaluator as a scorer of one task."""
 
     name: str
     kind: object
-    """The evaluator's class. Its code is part of the digest of scores."""
+    """The evaluator's class. If its code changes, stored scores are outdated."""
     args: Fields
     build: Callable[[], object] = field(compare=False)
-    """Creates the evaluator when the first answer arrives."""
+    """Creates the evaluator. It is called when the first answer arrives."""
     columns: Columns = field(compare=False)
     summarizers: tuple[object, ...] = field(default=("mean",), compare=False)
     batch_size: int = 1
-    """Number of lines in a call of an evaluator of lists; 1 for an evaluator of single predictions."""
+    """How many lines an evaluator that takes lists gets in one call; 1 for an evaluator of single predictions."""
     batches_of: str = ""
-    """The digest of the file with the batches, because a changed line affects the other lines of its batch."""
+    """Digest of the prediction file, for an evaluator that takes lists.
+
+    A changed line may change the scores of its batch.
+    """
     rule: Rule = PLAIN_RULE
     secrets: tuple[str, ...] = field(default=(), compare=False, repr=False)
     lines: Callable[[], Sequence[Line]] | None = field(
@@ -53,7 +56,7 @@ class Evaluation:
         compare=False,
         repr=False,
     )
-    """All predictions in the order of their file, if known, so that an evaluator of lists gets the file's batches."""
+    """Returns all lines of the prediction file in order, from which its batches are made; None if they are unknown."""
     bounds: ClassVar[tuple[float, float] | None] = None
 
     async def __call__(
@@ -61,7 +64,10 @@ class Evaluation:
         sample: Sample,
         output: Output,
     ) -> Score:
-        """Return the verdicts on all lines of a sample as one score. Its details have the single verdicts."""
+        """Judge all prediction lines of a sample, and combine the verdicts into one score.
+
+        Its details have each verdict.
+        """
         lines = prediction_lines(sample, output, self.columns, self.rule.era)
         verdicts = [self._judge(line, sample.id) for line in lines]
         return joined(await asyncio.gather(*verdicts))
@@ -87,13 +93,13 @@ class Evaluation:
 
     @cached_property
     def _worker(self) -> "Worker":
-        """The worker, which is not a field because it is not an option of the scorer."""
+        """The worker that calls the evaluator. It is not a field, because it is not an option of the scorer."""
         return Worker(self.build(), self.batch_size, self.rule, self.lines)
 
 
 @dataclass(frozen=True)
 class BuiltIn(GivenModels, LikeInner):
-    """One of assay's scorers behind a TELEVAL evaluator, applied to each round of a dialogue."""
+    """A scorer of assay that replaces a TELEVAL evaluator. It scores each round of a dialogue."""
 
     name: str
     scorer: Any
@@ -105,11 +111,11 @@ class BuiltIn(GivenModels, LikeInner):
         compare=False,
         repr=False,
     )
-    """Builds the result of upstream's evaluator for a score, if its result lines are needed."""
+    """Builds the dictionary that TELEVAL's evaluator would return for a score; None if result lines do not need it."""
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Helper models of the scorer."""
+        """Roles of the helper models that the scorer calls."""
         return tuple(getattr(self.scorer, "needs", ()))
 
     @property
@@ -145,7 +151,7 @@ class BuiltIn(GivenModels, LikeInner):
         sample: Sample,
         output: Output,
     ) -> list[tuple[Sample, Output]]:
-        """Return each round of a dialogue as a sample and an output of its own."""
+        """Return a sample and an output for each round of a dialogue; for a single question, only the given ones."""
         if not sample.turns:
             return [(sample, output)]
         rounds = []
@@ -179,7 +185,7 @@ class AwaitedBuiltIn(BuiltIn):
 
 
 def counts_in(details: Fields) -> Record | None:
-    """Return the counts of an error rate under TELEVAL's names, or None if there are none."""
+    """Return the counts of an error rate in a score's details, under TELEVAL's names; None if there are none."""
     if not set(COUNTS.values()) <= details.keys():
         return None
     return {name: details[key] for name, key in COUNTS.items()}
@@ -188,8 +194,9 @@ def counts_in(details: Fields) -> Record | None:
 class Worker:
     """Calls one evaluator with the parallelism that it declares.
 
-    An evaluator written for lists gets the batches of the file, whichever line is needed first, so that a score
-    that depends on its batch is reproducible. If not all lines are known yet, it gets one line at a time.
+    An evaluator written for lists gets the same batches in every run, namely those of the prediction file. So a score
+    that depends on its batch can be reproduced. If not all lines are known yet, the evaluator gets one line at a
+    time.
     """
 
     def __init__(
@@ -233,7 +240,7 @@ class Worker:
         return results[index]
 
     def _start(self, batch: int) -> asyncio.Future[Sequence[object]]:
-        """Judge one batch of the file."""
+        """Start judging one batch of the file, given by its index, and return the future results."""
         start = batch * self._batch_size
         end = start + self._batch_size
         lines = self._file_lines[start:end]
@@ -242,7 +249,7 @@ class Worker:
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        """The number of each line in the file, by the id of its sample."""
+        """The index of each line in the prediction file, by the id of its sample."""
         lines = self._lines() if self._lines is not None else ()
         self._file_lines = [line for _, line in lines]
         return {id: number for number, (id, _) in enumerate(lines)}
@@ -299,7 +306,7 @@ def read_result(
 
 
 def number_of(raw: Any) -> float | dict[str, float] | None:
-    """Return a raw score as a number or named numbers, or None if only the user's own summarizer understands it."""
+    """Convert a raw score to a number or to named numbers. Return None if it is neither."""
     if isinstance(raw, Mapping):
         named = {str(key): number_of(value) for key, value in raw.items()}
         numbers = {k: value for k, value in named.items() if isinstance(value, float)}

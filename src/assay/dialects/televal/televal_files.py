@@ -53,12 +53,12 @@ from .televal_rows import (
 
 REQUIRED = ("key", "pred", "ref")
 UNANSWERED = "televal_unanswered"
-"""The column of a row without a prediction: its outcome and error in the inference run."""
+"""The column that marks a row without a prediction. It holds the row's outcome and error in the inference run."""
 REMOVED = {
     "outcome": "model_error",
     "error": "the prediction file has no line for it",
 }
-"""The failure of a row that was answered, but is not in the file."""
+"""The failure recorded for a row that the inference run answered, but that the prediction file lacks."""
 NEVER_ASKED = {"outcome": "model_error", "error": "the infer run ended early"}
 
 
@@ -80,7 +80,7 @@ class Folder:
         )
 
     def run(self, label: str) -> Path:
-        """Return assay's run folder for a stage."""
+        """Return the folder of assay's own run, in which a task's answers or scores are recorded."""
         return self.root / "run" / self._model_folder / label
 
     def file(
@@ -88,11 +88,11 @@ class Folder:
         stage: str,
         label: str,
     ) -> Path:
-        """Return the file of a stage: `prediction`, `result` or `summary`."""
+        """Return the path of a task's file in the folder `prediction`, `result` or `summary`."""
         return self.root / stage / self._model_folder / f"{label}.jsonl"
 
     def sounds(self, label: str) -> Path:
-        """Return the folder with the audio clips of a prediction file."""
+        """Return the folder for the audio clips of a task's predictions."""
         return self.root / "prediction" / self._model_folder / label
 
     def write(
@@ -101,7 +101,7 @@ class Folder:
         label: str,
         lines: Sequence[Fields],
     ) -> Path:
-        """Write a file atomically. An earlier file is replaced only when the new one is complete."""
+        """Write the lines of a stage's file. An earlier file is replaced only when the new one is complete."""
         file = self.ledger.claim(self.file(stage, label))
         text = "".join(f"{json_line(line)}\n" for line in lines)
         write_whole(file, text.encode("utf-8", "replace"))
@@ -112,7 +112,7 @@ class Folder:
         stage: str,
         label: str,
     ) -> None:
-        """Remove a file that assay wrote, because its numbers no longer describe the results next to it."""
+        """Remove a file that assay wrote earlier, because it does not match the new results."""
         file = self.file(stage, label)
         if file.is_file():
             self.ledger.claim(file).unlink()
@@ -186,7 +186,7 @@ def results_of(
 
 
 def _verdict(record: ScoreRecord) -> Fields:
-    """Return what a result line says about the score of a prediction."""
+    """Return the fields that a result line has about the score of a prediction."""
     if "result" in record.details:
         result: Fields = record.details["result"]
         return result
@@ -201,7 +201,10 @@ def _answered(
     reader: RunReader,
     model: str,
 ) -> Iterator[tuple[Sample, Output]]:
-    """Yield every answered sample with its answer; for a dialogue, the last one with the texts of all."""
+    """Yield every answered sample with its output.
+
+    For a dialogue, it is the last output, with the texts of all rounds.
+    """
     samples = open_dataset(
         task.dataset,
         to_sample=task.to_sample,
@@ -225,7 +228,7 @@ def _named_audio(
     folder: Folder,
     label: str,
 ) -> str:
-    """Put the audio clip of a line under the name that TELEVAL gives it, and return its path."""
+    """Link or copy the audio clip of a line to the file name that TELEVAL uses, and return its path."""
     source = Path(str(line["pred_audio"]))
     nround = f"_round{line['nround']}" if "nround" in line else ""
     name = f"{file_stem(sample.id)}_pred{nround}{source.suffix or '.wav'}"
@@ -241,10 +244,10 @@ def _named_audio(
 
 @dataclass(frozen=True)
 class ReadLine:
-    """Turns a line of predictions into a sample. The rounds of a dialogue share a cluster."""
+    """Turns a line of a prediction file into a sample. The rounds of a dialogue share a cluster."""
 
     is_upstream: bool = False
-    """True to identify a line by its number, because keys may occur twice."""
+    """True to use a line's number as the id of its sample, because keys may occur twice under upstream's rules."""
     id_column: ClassVar[str] = "key"
 
     def __call__(self, row: Fields) -> Sample:
@@ -275,7 +278,7 @@ class ReadLine:
 
 
 def _unanswered_sample(row: Fields) -> Sample:
-    """Return a sample whose answer failed. Raise `DataError` if the row of the dataset was unusable."""
+    """Return a sample for a row that the model did not answer. Raise `DataError` if the row itself was unusable."""
     failure = row[UNANSWERED]
     if failure["outcome"] == "data_error":
         raise DataError(failure["error"])
@@ -288,7 +291,7 @@ class WithUnanswered:
     """The rows of a file of predictions, followed by the rows for which it has no line."""
 
     lines: Path | Callable[[], Iterator[object]]
-    """The file, or a function that yields its rows."""
+    """The prediction file, or a function that yields its rows."""
     unanswered: Sequence[Fields]
     name: str
 
@@ -304,7 +307,7 @@ def unanswered_rows(
     run: Path,
     file: Path,
 ) -> list[Record]:
-    """Return a row for each sample of an infer run without an answer whose key is not in a prediction file."""
+    """Return a row for each sample that the inference run in `run` did not answer or that the prediction file lacks."""
     if not run.is_dir():
         return []
     keys = {str(row.get("key")) for row in _rows_of(file) if isinstance(row, Mapping)}
@@ -346,7 +349,7 @@ def lines_in(
     rows: object,
     reader: ReadLine,
 ) -> Iterator[tuple[str, Fields]]:
-    """Yield every line that can be judged, with the id of its sample."""
+    """Yield the id of each sample in a prediction file with its line. Rows without a prediction are left out."""
     for sample in open_dataset(rows, to_sample=reader, where="predictions"):
         if isinstance(sample, Sample) and UNANSWERED not in sample.fields:
             yield sample.id, sample.fields[LINE]
@@ -359,13 +362,13 @@ def ask_for_line(sample: Sample) -> Prompt:
 
 @dataclass(frozen=True)
 class Predictions:
-    """The model that made a file of predictions. Only the file is known."""
+    """Stands for the model that wrote a prediction file. It answers each sample with the prediction in the file."""
 
     name: str
     folder: Path = field(compare=False)
-    """The base of relative audio paths, if it is not the working folder."""
+    """The folder for relative audio paths that do not exist in the working folder."""
     is_upstream: bool = False
-    """True if a line without an answer is judged, too."""
+    """True to judge a line without an answer, too, as upstream does."""
     abilities: Abilities = field(
         default=Abilities(frozenset({"text", "audio"}), frozenset({"text", "audio"})),
         compare=False,
@@ -373,7 +376,10 @@ class Predictions:
 
     @property
     def identity(self) -> Fields:
-        """The name of the file; the predictions themselves are part of each request."""
+        """What identifies these predictions: the name of the file.
+
+        The predictions themselves are part of each request.
+        """
         return {"dialect": "televal", "predictions": self.name}
 
     def prompt(
@@ -381,7 +387,7 @@ class Predictions:
         sample: Sample,
         prompt: Prompt,
     ) -> Prompt:
-        """Add the prediction itself to the prompt."""
+        """Add the prediction itself to the prompt, so that a changed prediction is a new request."""
         line = sample.fields[LINE]
         answer = {"pred": line["pred"], "pred_audio": line.get("pred_audio")}
         if UNANSWERED in sample.fields:
@@ -389,7 +395,7 @@ class Predictions:
         return with_head(prompt, answer)
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return the answers of the file."""
+        """Return the predictions in the file as answers."""
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:

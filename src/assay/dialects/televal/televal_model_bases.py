@@ -43,9 +43,9 @@ class Model:
     """
 
     mono_only: bool = True
-    """True if it takes only one channel. A clip with more is mixed down before the call."""
+    """True if the model takes only one channel. A clip with more is mixed down before the call."""
     inputs_sr: int = 16000
-    """The sampling rate it expects; other clips are resampled before the call."""
+    """The sampling rate in Hz that the model expects. Other clips are resampled before the call."""
 
     def __init__(self, sample_params: Record | None = None) -> None:
         self.sample_params = {} if sample_params is None else sample_params
@@ -75,7 +75,10 @@ class Model:
         )
 
     def inference(self, inputs: object, **kwargs: object) -> object:
-        """Answer a rendered template: one structure, or a list of them, each with its own options."""
+        """Answer rendered templates: one structure, or a list of them.
+
+        Options may be lists with a value for each structure.
+        """
         as_upstream = is_upstream("televal")
         ask = _ask_as_upstream if as_upstream else _ask
         with without_gradients():
@@ -91,7 +94,7 @@ class Model:
         kwargs: Record,
         idx: int,
     ) -> Record:
-        """Return the options of one input of a batch: the entry of a list, or the value itself."""
+        """Return the options for input `idx` of a batch: of an option that is a list, the entry with that index."""
         for name, value in kwargs.items():
             if isinstance(value, list) and idx >= len(value):
                 raise IndexError(
@@ -103,7 +106,7 @@ class Model:
         }
 
     def _process_inputs(self, input_data: object) -> Record:
-        """Split a rendered template into arguments, and check each audio clip."""
+        """Split a rendered template into keyword arguments for the model, and check its audio clips."""
         if isinstance(input_data, list):
             for turn in input_data:
                 _check_clip(self, read_turn(turn).audio)
@@ -124,7 +127,7 @@ class Model:
 
 
 def _is_roles(inputs: list[object]) -> bool:
-    """Return True if a list is one question with its roles, not a batch."""
+    """Return True if a list is a single question, given as roles, and not a batch of questions."""
     return any(
         not isinstance(entry, (list, dict)) or "role" in entry for entry in inputs
     )
@@ -135,7 +138,10 @@ def _ask(
     structure: object,
     options: Fields,
 ) -> object:
-    """Return the answer to a question, or the records of a dialogue's rounds. Clips are converted for the model."""
+    """Return the answer to a question, or one record for each round of a dialogue.
+
+    Audio clips are converted if needed.
+    """
     flags = {**FLAGS, **options}
     spoken = read_structure(structure, reverse=bool(flags["reverse_spkr"]))
     if isinstance(spoken, Question):
@@ -151,7 +157,7 @@ def _heard(
     model: object,
     path: str | None,
 ) -> str | None:
-    """Return an audio file in the form that the model's class declares, converted if necessary."""
+    """Return the path of an audio file, converted if needed to the rate and channels that the model declares."""
     if path is None:
         return None
     audio, _ = _read_clip(path)
@@ -168,7 +174,7 @@ def _ask_as_upstream(
     structure: object,
     options: Fields,
 ) -> object:
-    """Return the answer to a question, or the records of a dialogue's rounds, by TELEVAL's own rule."""
+    """Return the answer to a question, or one record for each round of a dialogue, by TELEVAL's own rules."""
     fields = model._process_inputs(structure)
     if fields["type"] == "single_turn":
         return model.generate_once(**fields, **options)
@@ -189,7 +195,10 @@ def _check_clip(
     model: Model,
     path: str | None,
 ) -> None:
-    """Raise for a clip that cannot be read. By TELEVAL's own rule, also for one in another form than the model's."""
+    """Raise for an audio clip that cannot be read.
+
+    By TELEVAL's own rule, also raise if its rate or channels are not those that the model expects.
+    """
     if path is None:
         return
     _, facts = _read_clip(path)

@@ -36,28 +36,31 @@ from .structures import (
 from .televal_calling import FLAGS, round_records
 
 SPOKEN = "televal"
-"""The field of a sample with the `Question` or `Script` that the template rendered."""
+"""The field of a sample with the `Question` or `Script` (dialogue) that the template rendered."""
 STRUCTURE = "televal_structure"
-"""The field with the rendered structure, if upstream's rules were chosen."""
+"""The field of a sample with the structure that the template rendered. It is set under upstream's rules."""
 AUDIO_FIELD = "televal_sound"
-"""The field with the folder and the name of the audio clip that the model should write, without `_pred.wav`."""
+"""The field of a sample with the folder and the name, without `_pred.wav`, for the model's audio clip."""
 KEY = "televal_key"
-"""The field with the key of a row in upstream's form. The id of the sample may contain more."""
+"""The field of a sample with its row's key as upstream writes it. The id of the sample may differ, to be unique."""
 PLACE = "televal_place"
-"""The column with a row's number, if upstream's rules were chosen."""
+"""The column with a row's unique id and its number in the batch. It is set under upstream's rules."""
 SWITCHES = "televal_switches"
-"""The field with the task's switches that differ from their defaults. The model receives them, too."""
+"""The field of a sample with the task's switches, such as `reverse_spkr`, that differ from their defaults."""
 LINE = "televal_line"
-"""The field of a sample with the line that was read from a file of predictions."""
+"""The field of a sample with the line that was read from a prediction file."""
 HEAD = "televal"
-"""The role of the message that carries data for TELEVAL models only."""
+"""The role of a first message that carries data for TELEVAL models only."""
 RETURNED = "inference"
-"""The key in an output's details for the return value of `inference`, if upstream's rules were chosen."""
+"""The key in an output's details for what `inference` returned. It is set under upstream's rules."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of a dataset's columns. A user's own dataset class may lack some of them."""
+    """The names of a dataset's columns for key, reference, question and extra data.
+
+    An empty name means there is none.
+    """
 
     key: str = "key"
     ref: str = ""
@@ -66,7 +69,7 @@ class Columns:
 
     @classmethod
     def of(cls, loader: object) -> "Columns":
-        """Return the columns that a dataset names."""
+        """Return the column names that a dataset declares."""
         return cls(
             getattr(loader, "key_col", None) or "key",
             getattr(loader, "ref_col", None) or "",
@@ -89,9 +92,9 @@ class Reader:
     """`reverse_spkr`, `use_model_history`, `save_latest_only`, if they differ from their defaults."""
     rule: Rule = PLAIN_RULE
     is_streamed: bool = False
-    """True if rows arrive as they are in the file, and are prepared here."""
+    """True if the loader did not prepare the rows (restore tuples, extract audio clips), so that the reader does."""
     label: str = ""
-    """The folder of audio clips under upstream's rule."""
+    """The name of the folder for the model's audio clips under upstream's rules."""
 
     @classmethod
     def of(
@@ -103,7 +106,10 @@ class Reader:
         rule: Rule = PLAIN_RULE,
         label: str = "",
     ) -> "Reader":
-        """Create a reader from objects of the registry. A user's own template class only needs `load`."""
+        """Create a reader from a dataset and a template of the registry.
+
+        A user's own template class only needs `load`.
+        """
         if isinstance(template, DataTemplate):
             render = template.render
         else:
@@ -120,12 +126,12 @@ class Reader:
 
     @property
     def columns(self) -> Columns:
-        """The names of the columns."""
+        """The column names that the dataset declares."""
         return Columns.of(self.loader)
 
     @property
     def id_column(self) -> str:
-        """The column that names rows, including failed ones."""
+        """The column with the key of each row. Rows that cannot be read are named by it, too."""
         return self.columns.key
 
     def __call__(self, row: Fields) -> Sample:
@@ -214,7 +220,7 @@ class Reader:
         turn: Turn,
         clips: Mapping[str, Audio],
     ) -> Message:
-        """Return the user's message. If there is audio, only the audio, since the text is its transcript."""
+        """Return the user's message in a round: only the audio if there is any, because the text is its transcript."""
         if turn.audio:
             return Message("user", (self._audio(turn.audio, clips),))
         if turn.text is None:
@@ -226,7 +232,7 @@ class Reader:
         turn: Turn,
         clips: Mapping[str, Audio],
     ) -> tuple[Part, ...]:
-        """Return the other speaker's words; of several references, the first."""
+        """Return the other speaker's text and audio in one round. If there are several references, take the first."""
         reference = turn.text
         while isinstance(reference, (list, tuple)):
             reference = reference[0] if reference else None
@@ -238,7 +244,10 @@ class Reader:
         path: str,
         clips: Mapping[str, Audio],
     ) -> Audio:
-        """Return an audio clip. Relative paths start next to the registry, the working folder or the data."""
+        """Return the audio clip at a path.
+
+        A relative path is looked up next to the registry, the working folder and the data.
+        """
         if path in clips:
             return clips[path]
         relative = Path(path).expanduser()
@@ -255,7 +264,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Spoken:
-    """Builds a prompt from a sample's own messages; an unreadable audio clip fails that sample."""
+    """Builds a prompt from the messages of a sample, and checks that its audio clips can be read."""
 
     produces: tuple[str, ...] = ("text",)
 
@@ -275,9 +284,7 @@ class Batches:
 
     loader: Any
     is_upstream: bool = False
-    """True to keep empty cells as `nan`, to identify a row by its number, and a row without a key by its number in
-    the batch.
-    """
+    """True to keep empty cells as `nan`, and to identify rows by number instead of by key, as upstream does."""
 
     @property
     def name(self) -> str:
@@ -311,7 +318,10 @@ def prediction_lines(
     columns: Columns,
     era: Era = "newest",
 ) -> list[Record]:
-    """Return one line for a question; for a dialogue one for each round, or only the last if the task requires it."""
+    """Return the lines of a prediction file for a sample: one for a question, one for each round of a dialogue.
+
+    With the switch `save_latest_only`, a dialogue has only the line of its last round.
+    """
     fields = sample.fields
     if LINE in fields:
         return [fields[LINE]]
@@ -343,7 +353,10 @@ def prediction_lines(
 
 
 def _answers(output: Output) -> Sequence[Fields]:
-    """Return the answers of all rounds. A model of assay gives their texts and only the last audio."""
+    """Return the answers to all rounds of a dialogue.
+
+    Other models than TELEVAL's have only the audio of the last one.
+    """
     answers = output.details.get("answers")
     if answers is None:
         texts = output.details.get("rounds") or [output.text]
@@ -369,7 +382,7 @@ def spoken_output(pred: object, *paths: object) -> Output:
 
 
 def info_of(line: Fields) -> Record:
-    """Return the fields of a line that an evaluator gets in addition to answer and reference."""
+    """Return the fields of a prediction line that an evaluator gets as `pred_info`: all except answer and reference."""
     return {name: value for name, value in line.items() if name not in ("pred", "ref")}
 
 

@@ -17,14 +17,17 @@ from ...core.secrets import (
 )
 
 _KEY_NAME = re.compile(r"(?:^|_)keys?\d*$", re.IGNORECASE)
-"""Arguments that contain nothing but a key. `stop_tokens: [END_OF_TEXT]` does not name a variable."""
+"""Names of arguments whose values are keys, such as `api_keys`.
+
+A variable's name is replaced only in these arguments.
+"""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 PLACEHOLDERS = frozenset({"", "xxx", "***", "your_key", "none", "empty", MARK})
 """Common placeholders for a missing key."""
 
 
 def expand(value: object) -> Any:
-    """Replace `${env:NAME}` in a value of a YAML file; raise an error that names the variable if it is not set.
+    """Replace `${env:NAME}` in a value of a YAML file by the environment variable. Raise if it is not set.
 
     If a key is expected, the plain name of a variable works too: `key: JUDGE_API_KEY`.
     """
@@ -60,7 +63,7 @@ def _with_references(
     *,
     is_key: bool = False,
 ) -> Any:
-    """Return a value with `${env:NAME}` in place of each variable that is named where a key is expected."""
+    """Replace each name of a variable by `${env:NAME}` in arguments that hold keys."""
     if isinstance(value, Mapping):
         return {
             name: _with_references(

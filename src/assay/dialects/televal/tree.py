@@ -1,6 +1,6 @@
 """Read a registry tree as data: every entry of every YAML file with its class, its arguments and their lines.
 
-Nothing is imported. Names without an entry are found here, before anything runs.
+No class is imported. Links to entries that do not exist are found here, before anything runs.
 """
 
 import difflib
@@ -27,11 +27,11 @@ LINKS: Mapping[str, tuple[str, ...]] = {
     "infer_task": ("dataset", "template", "model", "eval_task"),
     "eval_task": ("evaluator", "summarizer"),
 }
-"""For each kind, the arguments that name entries of the kind of that name."""
+"""For each kind of entry, the arguments that name other entries. The argument's name is the kind of these entries."""
 OFFLINE_LINKS: Mapping[str, str] = {"llm_name": "model", "template": "template"}
-"""The arguments of an offline judge that name entries, with their kinds."""
+"""Arguments of an offline judge that name entries, each with the kind of these entries."""
 PARTS = ("class", "args")
-"""What an entry consists of."""
+"""The keys of an entry in a YAML file."""
 MERGE = "tag:yaml.org,2002:merge"
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's loader if available: upstream's registry has hundreds of entries."""
@@ -50,27 +50,27 @@ class Entry:
     file: Path
     line: int
     lines: Mapping[str, int] = field(default_factory=dict)
-    """The line numbers of `class` and of each argument."""
+    """The line numbers of `class` and of each argument in the YAML file."""
 
     def at(self, part: str = "") -> str:
-        """Return `file:line` of the entry, or of its part with this name, such as `class`."""
+        """Return `file:line` of the entry, or of one of its parts, such as `class` or an argument."""
         return f"{self.file}:{self.lines.get(part, self.line)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """All entries of one registry."""
+    """All entries of one registry, by kind and name."""
 
     folder: Path
     entries: Mapping[str, Mapping[str, Entry]]
 
     @property
     def root(self) -> Path:
-        """The folder of `src/` and of relative data paths: the one next to the registry."""
+        """The folder next to `registry/` and `src/`, where relative data paths start."""
         return self.folder.parent
 
     def names(self, kind: str) -> list[str]:
-        """Return all names of a kind, in the order of the files."""
+        """Return the names of all entries of a kind, in the order of the files."""
         return list(self.entries.get(kind, {}))
 
     def get(
@@ -79,7 +79,7 @@ class Tree:
         name: object,
         where: str | None = None,
     ) -> Entry:
-        """Return the entry with a name. For an unknown name, raise with its location and similar names."""
+        """Return the entry of a kind with this name. For an unknown name, raise with its location and similar names."""
         entries = self.entries.get(kind, {})
         if not isinstance(name, str) or name not in entries:
             raise dangling(kind, name, entries, where)
@@ -90,7 +90,7 @@ class Tree:
         entry: Entry,
         skipped: Collection[str] = (),
     ) -> tuple[list[Entry], list[AssayError]]:
-        """Return the entries that an entry names, and errors for names without an entry."""
+        """Return the entries to which an entry links, and an error for each link to an entry that does not exist."""
         links = {argument: argument for argument in LINKS.get(entry.kind, ())}
         if entry.kind == "evaluator" and entry.cls.endswith(".LLMOfflineScorer"):
             links |= OFFLINE_LINKS
@@ -112,9 +112,9 @@ class Tree:
         entries: Iterable[Entry],
         skipped: Collection[str] = (),
     ) -> tuple[list[Entry], list[AssayError]]:
-        """Return entries with all entries to which they link, and errors for names without an entry.
+        """Return the entries with all entries to which they link, directly or not, and an error for each broken link.
 
-        Skipped arguments of an infer_task are not followed.
+        Links in the arguments of an infer_task that `skipped` names are not followed.
         """
         reached: dict[tuple[str, str], Entry] = {}
         faults: list[AssayError] = []
@@ -131,7 +131,7 @@ class Tree:
         return list(reached.values()), faults
 
     def all(self) -> Iterator[Entry]:
-        """Iterate over all entries."""
+        """Iterate over all entries, kind by kind."""
         return (
             entry for kind in KINDS for entry in self.entries.get(kind, {}).values()
         )
@@ -143,7 +143,7 @@ def dangling(
     entries: Iterable[str],
     where: str | None,
 ) -> UnknownName:
-    """Return the error for a name without an entry, with up to three similar names."""
+    """Return the error for a link to an entry that does not exist, with up to three similar names."""
     names = list(entries)
     close = difflib.get_close_matches(str(name), names)
     if len(close) > 1:
@@ -239,7 +239,10 @@ def _merged(node: object) -> Iterator[yaml.Node]:
 
 
 def _is_entry(node: yaml.Node) -> bool:
-    """Return True if a mapping has a key of an entry. Otherwise it exists only to be included elsewhere."""
+    """Return True if a YAML mapping has `class` or `args`, even misspelled.
+
+    Otherwise it exists only to be included with `<<`.
+    """
     keys = [name for name, _, _ in _pairs(node, Path(), "")]
     return any(nearest(key, PARTS) is not None for key in keys)
 

@@ -1,7 +1,7 @@
-"""`src.dataset`: rows of a JSONL file or of Parquet with audio clips, in batches.
+"""`src.dataset`: reads the rows of a JSONL file, or of Parquet with audio clips, in batches.
 
-The runner streams a plain `BatchLoader` row by row. A user's subclass, and code that iterates over a loader itself,
-get the same as in TELEVAL: all rows in a table, `df`, with `nan` for missing values.
+The runner streams an unchanged `BatchLoader` row by row. A user's subclass, and code that iterates over a loader
+itself, get the same as in TELEVAL: all rows in a pandas table, `df`, with `nan` for missing values.
 """
 
 import json
@@ -37,7 +37,7 @@ Row = Record
 
 
 class NoSuchData(UsageError, NotImplementedError):
-    """Raised for a path without rows."""
+    """Raised for a path that has no rows, or whose format is not supported."""
 
 
 @dataclass(eq=False)
@@ -119,12 +119,15 @@ class BatchLoader:
 
     @property
     def is_streamed(self) -> bool:
-        """True if the runner may read the rows itself: no method of the class is the user's own or upstream's."""
+        """True if the runner may read the rows itself.
+
+        It may not if a method of the class is the user's own or upstream's.
+        """
         return type(self) is BatchLoader and self._assay_df is None
 
     @property
     def df(self) -> Any:
-        """All rows as a table of pandas; it may be replaced."""
+        """All rows as a pandas table. Code may assign another table."""
         if self._assay_df is None:
             self._assay_df = self._assay_table()
         return self._assay_df
@@ -134,7 +137,10 @@ class BatchLoader:
         self._assay_df = table
 
     def prepare(self, row: Fields) -> tuple[Row, dict[str, Audio]]:
-        """Return a row with its tuples restored and paths for its clips, and the clips by these paths."""
+        """Return a row and its audio clips.
+
+        Each clip in the row is replaced by a path, which is its key in the second value.
+        """
         return self._assay_prepare(row, self.keeps_audio)
 
     def _assay_prepare(
@@ -204,7 +210,7 @@ class BatchLoader:
         save_audio_root: str | None,
         **options: object,
     ) -> list[Row]:
-        """Return all rows of Parquet files and write their audio clips; a subclass may override it."""
+        """Return all rows of Parquet files, and write their audio clips as WAV files. A subclass may override it."""
         if not is_upstream("televal"):
             return [self._assay_prepare(row, True)[0] for row in self._assay_rows()]
         location = parse_repo_and_pattern(repo_data_dir)
@@ -235,7 +241,7 @@ class BatchLoader:
         return table_of(rows[max(0, self.start) :])
 
     def first_rows(self, number: int) -> list[Row]:
-        """Return the first rows of a local file; none for data on the hub."""
+        """Return the first `number` rows of a local file, without unreadable ones; none for data on the hub."""
         if self._assay_df is not None:
             return list(self._assay_df.head(number).to_dict(orient="records"))
         if not Path(self.file).exists():
@@ -247,7 +253,7 @@ class BatchLoader:
         return islice(self._assay_rows(), self.start, self.limit or None)
 
     def _assay_rows(self) -> Iterator[Row]:
-        """Yield the rows of the file, or of `org/repo/sub/folder` on the hub: the Parquet files of that folder."""
+        """Yield the rows of a local file or folder, or of all Parquet files in the hub folder `org/repo/sub/folder`."""
         if not Path(self.file).exists():
             name = str(self.file).removeprefix("hf://")
             location = parse_repo_and_pattern(name)
@@ -342,7 +348,7 @@ class BatchSaver:
 
 
 def table_of(rows: Sequence[object]) -> Any:
-    """Return rows as a table with object columns for texts, as in pandas up to 2."""
+    """Return rows as a pandas table whose text columns have the type `object`, as in pandas 2."""
     pandas = library(
         "pandas",
         "pandas, which `df` and iterating a BatchLoader need,",
@@ -358,7 +364,7 @@ def hub_rows(
     repository: str,
     files: str,
 ) -> Iterator[Row]:
-    """Yield the rows of Parquet files on the hub, audio clips undecoded."""
+    """Yield the rows of Parquet files in a repository on the hub. Audio clips stay encoded."""
     datasets = library("datasets", "datasets, which fetches from the hub,", "assay[hf]")
     rows: Any = datasets.load_dataset(
         repository,
@@ -382,7 +388,7 @@ def _rows_of(path: Path) -> Iterator[Row | DataError]:
 
 
 def _path_of(file: str | Path) -> str | Path:
-    """Return the path of a user's file. In the first era, `name` means `name.jsonl`."""
+    """Return the path of a user's file. If it does not exist but `<file>.jsonl` does, return that one."""
     if "://" in str(file):
         return file
     path = Path(file).expanduser()

@@ -31,7 +31,7 @@ RefsType = list[object]
 
 @dataclass
 class DatasetRuntimeCtx:
-    """One dataset of a task while it runs: the source of its rows, and the targets of its files."""
+    """One dataset of a task while it runs: where its rows come from, and the files to which results are written."""
 
     name: str
     loader: BatchLoader
@@ -73,7 +73,7 @@ class InferTaskCfg:
 
 
 class Registry:
-    """Entries of some registry folders; a name is unique within its kind.
+    """Entries of one or more registry folders. A name is unique among the entries of its kind.
 
     `get_model(name)`, `get_dataset(name)` and so on build the object of an entry. `_model`, `_dataset` and so on are
     the entries themselves.
@@ -99,7 +99,7 @@ class Registry:
         return partial(self._dereference, d=entries, object=kind.replace("_", " "))
 
     def get_model_cfg(self, name: str, **kwargs: object) -> object:
-        """Return the arguments of a model."""
+        """Return the arguments of a model entry, without building the model."""
         return self._dereference(
             name,
             self._model,
@@ -157,7 +157,10 @@ class Registry:
 
 
 class BaseTask:
-    """One stage of an infer_task, with the options of `main.py`. It does the same as `assay televal`."""
+    """One stage (`infer` or `eval`) of an infer_task, with the options of TELEVAL's `main.py`.
+
+    It calls `assay televal`.
+    """
 
     def __init__(
         self,
@@ -206,7 +209,7 @@ STAGES: dict[str, type[BaseTask]] = {"infer": InferenceTask, "eval": EvalTask}
 
 
 class Pipeline:
-    """Creates a stage by its mode."""
+    """Creates the stage (`InferenceTask` or `EvalTask`) for a mode."""
 
     @staticmethod
     def create(
@@ -215,14 +218,17 @@ class Pipeline:
         save_dir: str,
         **kwargs: Any,
     ) -> BaseTask:
-        """Return the stage of a mode."""
+        """Return the stage for the mode `infer` or `eval`."""
         if mode not in STAGES:
             raise ValueError(f"mode is infer or eval, not {mode!r}")
         return STAGES[mode](mode, task, save_dir, **kwargs)
 
 
 def names_for(guest: Guest) -> Record:
-    """Return `registry`, `DEFAULT_PATHS` and `Pipeline` for one user's checkout: of the registry next to its `src/`."""
+    """Return the names `registry`, `DEFAULT_PATHS` and `Pipeline` for a user's checkout.
+
+    They use its folder `registry/`.
+    """
     folder = guest.root / "registry"
     create = partial(Pipeline.create, registry=str(folder))
     return {

@@ -27,7 +27,7 @@ MEMORY_AUDIO = ("user_audio1", "user_audio2", "user_audio3", "user_audio4")
 
 
 class TupleEncoder:
-    """Marks tuples so that JSON keeps them."""
+    """Marks tuples, so that they are restored when JSON is read again."""
 
     encode = staticmethod(encoded)
     decode = staticmethod(decoded)
@@ -105,7 +105,7 @@ def workers_of(
     evaluator: object,
     default: int,
 ) -> int:
-    """Return the number of threads that an evaluator requests."""
+    """Return the number of threads that an evaluator sets as `max_workers`, or `default`."""
     return max(1, int(getattr(evaluator, "max_workers", None) or default))
 
 
@@ -139,7 +139,7 @@ def make_object(class_name: str, **kwargs: object) -> object:
 
 
 def names_for(guest: Guest) -> Record:
-    """Return `make_object` for one user's checkout, which also finds the user's modules."""
+    """Return the name `make_object` for one user's checkout. It also finds classes in the user's own modules."""
     return {
         "make_object": lambda class_name, **kwargs: _made(
             guest.import_module,
@@ -183,7 +183,10 @@ def load_and_process_parquet_dataset(
     tuple_decode: bool = True,
     extra_audio_keys: list[str] | None = None,
 ) -> list[Record]:
-    """Return the rows of Parquet files. Audio clips become WAV files, named by their paths; existing files are kept."""
+    """Return the rows of Parquet files. Each audio clip is written to a WAV file and replaced by its path.
+
+    WAV files that exist already are kept.
+    """
     from .dataset import hub_rows, table_of
 
     files = data_dir_pattern
@@ -228,7 +231,7 @@ def preprocess_audio(
     target_sr: int = RATE,
     device: object = None,
 ) -> Any:
-    """Return an audio clip, given by path or as bytes, as a tensor of one channel at a rate."""
+    """Return an audio clip, given by path or as bytes, as a torch tensor with one channel and the rate `target_sr`."""
     if not isinstance(source, (str, bytes)):
         raise ValueError(
             f"an audio clip is a path or bytes, not a {type(source).__name__}"
