@@ -1,4 +1,4 @@
-"""Pipeline: `register_*.py` files in the style of rwkv-benchmark, whose evaluators drive the model themselves."""
+"""Files `register_*.py` in the style of rwkv-benchmark, whose evaluators call the model themselves."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,14 +15,14 @@ __all__ = ["NAMES", "model", "tasks"]
 
 
 def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
-    """Return the tasks of a `register_*.py` file, or of names it registered: each dataset with its evaluator."""
+    """Return the tasks of a `register_*.py` file, or of names that it registered: each dataset with its evaluator."""
     from .pipeline_planning import tasks_of
 
     return tasks_of(reference, run)
 
 
 def as_upstream(reference: str, run: "RunOptions") -> Sequence[Task]:
-    """Return the same tasks with upstream's evaluators and references, for which 0 and `False` are not answers."""
+    """Return the tasks with upstream's evaluators and references. For upstream, 0 and `False` are not answers."""
     with following("pipeline", UPSTREAM):
         return tasks(reference, run)
 

@@ -1,6 +1,6 @@
-"""The built-in evaluators: exact match, perplexity, generation.
+"""The built-in evaluators: exact match, perplexity and generation.
 
-They drive assay's engine, or a user's own engine with the documented members. Under upstream's rules (for one
+They call assay's engine, or a user's own engine with the documented members. Under upstream's rules (for one
 evaluator by name, or for all), they count as upstream does.
 """
 
@@ -26,7 +26,7 @@ Items = Sequence[Fields]
 
 
 def batches(data: Items, size: int) -> Iterator[Items]:
-    """Yield the rows in batches."""
+    """Yield the rows in lists of `size`. The last list may be shorter."""
     for start in range(0, len(data), size):
         yield data[start : start + size]
 
@@ -38,7 +38,7 @@ def answers(
     max_length: int,
     noise: float,
 ) -> Iterator[tuple[str, Fields]]:
-    """Yield the engine's text for each row, with the row."""
+    """Let the engine generate a text for each row, and yield the text with its row."""
     for batch in batches(data, batch_size):
         tokens = engine.generate_batch(
             [item["prompt"] for item in batch],
@@ -56,7 +56,7 @@ def exact_match(
     noise: float = 0.0,
     **kwargs: object,
 ) -> Record:
-    """Return the share of answers equal to the reference, ignoring case and outer blanks."""
+    """Generate answers, and return the share that equals the reference, ignoring case and outer blanks."""
     correct = 0
     for answer, item in answers(engine, data, batch_size, max_length, noise):
         correct += answer.strip().lower() == str(item["reference"]).strip().lower()
@@ -75,10 +75,11 @@ def perplexity(
     print_interval: int = 1000,
     **kwargs: object,
 ) -> Record:
-    """Return exp of the mean negative log-probability of the rows' targets; accuracy counts greedy matches.
+    """Return the perplexity of the rows' targets, and as accuracy the share that greedy decoding would write.
 
-    The target is the reference; a row with a `text` and no reference is read as LAMBADA, whose target is the last
-    word. `mode` in the result says which. A row without a target fails.
+    Perplexity is exp of the mean negative log-probability of a target. The target is the reference. A row with a
+    `text` and no reference is read as LAMBADA, whose target is the last word; `mode` in the result says which form
+    was used. A row without a target fails.
     """
     rows: list[Row] = []
     modes: set[str] = set()
@@ -119,7 +120,10 @@ def perplexity_as_upstream(
     print_interval: int = 1000,
     **kwargs: object,
 ) -> Record:
-    """Evaluate by upstream's rules: a row with a `text` column is LAMBADA, and a row without a target is right."""
+    """Return perplexity and accuracy by upstream's rules.
+
+    A row with a `text` column is read as LAMBADA, and a row without a target counts as right.
+    """
     rows: list[Row] = []
     for item in data:
         prompt, target = item["prompt"], str(item["reference"])
@@ -137,7 +141,7 @@ def perplexity_as_upstream(
 
 
 class Row(NamedTuple):
-    """A text whose end is weighed, and the prompt of the row of data that it belongs to."""
+    """A target whose likelihood after `context` is computed, and the prompt of the data row it belongs to."""
 
     context: str
     target: str
@@ -150,9 +154,9 @@ def _weighed(
     batch_size: int,
     pad_eod: bool,
 ) -> Iterator[tuple[Row, Likelihood]]:
-    """Yield each row with the likelihood of its target. Rows without an answer are left out.
+    """Yield each row with the likelihood of its target. Rows for which the model gave no answer are left out.
 
-    An empty target has probability 1. A user's own engine is sent such rows too, so that its batches are
+    An empty target has probability 1. A user's own engine gets such rows too, so that its batches are the same as
     upstream's.
     """
     if isinstance(engine, Engine):
@@ -172,7 +176,7 @@ def _weighed(
 
 
 def _summed(weighed: Iterable[Likelihood]) -> Record:
-    """Return perplexity, accuracy and the number of likelihoods."""
+    """Return perplexity, accuracy (the share of greedy targets) and the number of targets."""
     total, greedy, logprob = 0, 0, 0.0
     for likelihood in weighed:
         total += 1
@@ -213,10 +217,10 @@ def generation(
     output_file: str | None = None,
     **kwargs: object,
 ) -> Record:
-    """Write the texts to a JSONL file of `prompt, generated, reference`; return their length and speed.
+    """Generate texts, and return their length and speed. Write them to a JSONL file of `prompt, generated, reference`.
 
-    The length is in tokens, counted by the model if it can. Under upstream's rules, and with a user's own engine,
-    the padding of short rows counts too.
+    The length is in tokens, counted by the model if it can. Under upstream's rules, and with a user's own engine, the
+    padding of short rows counts too.
     """
     counts = isinstance(engine, Engine) and not is_upstream("pipeline")
     before = engine.written if counts else 0

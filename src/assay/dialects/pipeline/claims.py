@@ -5,7 +5,10 @@ from pathlib import Path
 from ..placing import facade_names
 
 NAMES = facade_names("pipeline")
-"""Flat and packaged spellings lead to the same modules, so there is one registry of each kind."""
+"""Modules that files of rwkv-benchmark import, each with the module of assay that provides it.
+
+Different spellings of an import lead to the same module, so there is only one registry of each kind.
+"""
 
 _TELLING = (
     "dataset_registry",
@@ -19,7 +22,7 @@ _TELLING = (
     "pipeline.PipelineBuilder",
     "batch_engine.RWKVInferenceEngine",
 )
-"""Names that no other system has. `pipeline` or `tasks` alone would match too many files."""
+"""Imports that prove that a file is for rwkv-benchmark. `pipeline` or `tasks` alone would match too many files."""
 
 _RELATIVE = (
     ".dataset_registry.DatasetRegistry",
@@ -31,7 +34,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Return why a file belongs to this dialect: it imports a name that only this dialect has. None if it does not."""
+    """Return why a file belongs to rwkv-benchmark: it imports a name that no other system has. None if it does not."""
     telling_name = next(
         (name for name in (*_TELLING, *_RELATIVE) if name in imports), None
     )

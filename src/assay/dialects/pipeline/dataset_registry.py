@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass
 class DatasetConfig:
-    """The registration of a dataset."""
+    """A registered dataset: its loader, its prompt template and its default sizes."""
 
     name: str
     loader: Callable[[str], Any]
@@ -36,7 +36,7 @@ class DatasetConfig:
 
 
 class LoadedRows(list[dict[str, Any]]):
-    """The usable rows of a dataset. `left_out` is the number of the others."""
+    """The usable rows of a dataset. `left_out` is the number of unusable rows."""
 
     left_out: int = 0
 
@@ -56,7 +56,7 @@ class DatasetRegistry:
         default_batch_size: int = 128,
         default_max_length: int = 100,
     ) -> None:
-        """Register a dataset."""
+        """Register a dataset. `loader` reads the rows of a file, `prompt_template` builds a row's prompt."""
         cls._registry[name] = DatasetConfig(
             name,
             loader,
@@ -68,9 +68,9 @@ class DatasetRegistry:
 
     @classmethod
     def get(cls, name: str) -> DatasetConfig | None:
-        """Return the registration of a name, or None.
+        """Return the dataset registered under a name, or None.
 
-        Under upstream's rules, shipped datasets use the descriptions and sizes of a checkout.
+        Under upstream's rules, a shipped dataset has the description and the default sizes of a local checkout.
         """
         config = cls._registry.get(name)
         if config is None or not is_shipped(name) or not is_upstream("pipeline"):
@@ -79,7 +79,7 @@ class DatasetRegistry:
 
     @classmethod
     def list_datasets(cls) -> list[str]:
-        """Return all names, in the order of their registration."""
+        """Return the names of all datasets, in the order of their registration."""
         return list(cls._registry)
 
     @classmethod
@@ -146,11 +146,14 @@ for _name, _loader, _prompt, _batch_size, _max_length, _description in (
     )
 _shipped = dict(DatasetRegistry._registry)
 _theirs: dict[Path, dict[str, DatasetConfig]] = {}
-"""Registrations in the task files of checkouts."""
+"""For each task file of a checkout that was loaded, the datasets that it registers."""
 
 
 def _in_their_words(config: DatasetConfig) -> DatasetConfig:
-    """Return a shipped dataset as a checkout's task file registers it, or else with the checkout's description."""
+    """Return a shipped dataset as the task file of a local checkout registers it.
+
+    Without such a file, only the description and the sizes come from the checkout.
+    """
     file = checkout.task_file(config.name.removesuffix("_cot"))
     if file is None:
         return replace(config, **checkout.words_of("dataset", config.name))
@@ -176,11 +179,11 @@ def new_entries(registry: Mapping[str, T], before: Mapping[str, T]) -> dict[str,
 
 
 def is_shipped(name: str) -> bool:
-    """Return True if a name still refers to the shipped dataset."""
+    """Return True if a name refers to the dataset that ships with assay, and not to one that a user registered."""
     return name in _shipped and DatasetRegistry._registry.get(name) is _shipped[name]
 
 
 def asks_in_own_words(name: str) -> bool:
-    """Return True if a prompt uses assay's own sentence, because upstream's needs a checkout."""
+    """Return True if a dataset's prompt has assay's wording, because upstream's is only in a checkout."""
     config = DatasetRegistry.get(name)
     return config is not None and config.prompt_template is prompts.reasoned_choice

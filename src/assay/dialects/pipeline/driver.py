@@ -32,7 +32,7 @@ from .pipeline_rows import Unusable, read_rows
 
 
 def as_upstream(holds: bool) -> AbstractContextManager[None]:
-    """Apply upstream's rules to one task if `holds`; otherwise keep the rules of the process."""
+    """Return a context that applies upstream's rules if `holds`; otherwise it changes nothing."""
     return following("pipeline", UPSTREAM) if holds else nullcontext()
 
 
@@ -49,7 +49,7 @@ class Rows:
     is_upstream: bool = False
 
     def __repr__(self) -> str:
-        """Return a text that is the same in every process, because it identifies rows that do not come from a file."""
+        """Return a text that is equal in every process. It identifies rows that do not come from a file."""
         return f"{self.config.name} in {self.path}{'@upstream' if self.is_upstream else ''}"
 
     @property
@@ -101,7 +101,7 @@ class Rows:
 
 
 def id_column(rows: Sequence[Fields]) -> str | None:
-    """Return the column with unique row names; None if there is none, so that row numbers must be used."""
+    """Return the column whose values identify the rows; None if there is none, so that row numbers are used."""
     for name in CONVENTION["id"]:
         values = [row.get(name) for row in rows]
         are_names = all(
@@ -114,12 +114,12 @@ def id_column(rows: Sequence[Fields]) -> str | None:
 
 @dataclass(frozen=True)
 class Drive:
-    """One evaluator on one dataset. Its complete result is stored with the numbers."""
+    """Runs one evaluator on one dataset. The complete dictionary that it returns is stored with the results."""
 
     dataset: DatasetConfig
     evaluator: EvaluatorConfig
     settings: Fields
-    """Further keyword arguments of the evaluator, besides batch size and length."""
+    """Further keyword arguments of the evaluator, besides `batch_size` and `max_length`."""
     max_length: int
     batch_size: int = field(default=64, compare=False)
     is_upstream: bool = False
@@ -202,7 +202,7 @@ def _without_numbers(
     recording: RecordingEngine,
     expected: int,
 ) -> Driven:
-    """Return rows without values: the numbers of an evaluator mean nothing if the model gave no answer."""
+    """Return result rows without values, because metrics mean nothing if the model gave no answer."""
     planned = recording.planned
     progress = recording.asking.progress
     flag = "no model call was answered"
@@ -242,6 +242,6 @@ LESS_IS_BETTER = re.compile(
 
 
 def is_cost(name: str) -> bool:
-    """Return True if the name of a number suggests that lower is better, since evaluators declare no direction."""
+    """Return True if the name of a metric suggests that lower is better. Evaluators themselves do not say it."""
     # A group's own name (`by_subject.time management`) says nothing about the number in it.
     return "." not in name and LESS_IS_BETTER.fullmatch(name) is not None

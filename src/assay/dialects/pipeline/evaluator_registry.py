@@ -16,7 +16,7 @@ Evaluator = Function
 
 @dataclass
 class EvaluatorConfig:
-    """The registration of an evaluator."""
+    """A registered evaluator: its function, its description and the names of its metrics."""
 
     name: str
     evaluator: Evaluator
@@ -47,10 +47,10 @@ class EvaluatorRegistry:
 
     @classmethod
     def get(cls, name: str) -> EvaluatorConfig | None:
-        """Return the registration of a name, or None.
+        """Return the evaluator registered under a name, or None.
 
-        `NAME@upstream` is upstream's form of a shipped evaluator. Under upstream's rules, the plain name has the
-        same meaning.
+        `NAME@upstream` is upstream's form of a shipped evaluator. Under upstream's rules, the plain name has the same
+        meaning.
         """
         config = cls._registry.get(name) or AS_UPSTREAM.get(name)
         if (
@@ -68,7 +68,7 @@ class EvaluatorRegistry:
 
     @classmethod
     def list_evaluators(cls) -> list[str]:
-        """Return all names, in the order of their registration."""
+        """Return the names of all evaluators, in the order of their registration."""
         return list(cls._registry)
 
     @classmethod
@@ -79,9 +79,9 @@ class EvaluatorRegistry:
         data: Any,
         **kwargs: object,
     ) -> Any:
-        """Return the evaluator's result for a model on some rows.
+        """Run an evaluator with an engine on some rows, and return its result.
 
-        A warning repeats how many rows could not be loaded, since the numbers do not include them.
+        A warning repeats how many rows could not be loaded, since the result does not include them.
         """
         config = cls.get(name)
         if config is None:
@@ -128,4 +128,4 @@ AS_UPSTREAM = {
         _LIKELY,
     ),
 }
-"""Upstream's form of shipped evaluators. They can be used by name but are not listed."""
+"""Variants of shipped evaluators that follow upstream's rules. They can be used by name but are not listed."""

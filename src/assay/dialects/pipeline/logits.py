@@ -1,9 +1,9 @@
-"""Likelihoods of single tokens: from logits, for a model of assay or a user's own engine, and as lists of tokens.
+"""Likelihoods of single tokens: from logits, and as the lists of tokens that evaluators receive.
 
-No model of assay returns logits of its whole vocabulary. But evaluators need only the probability of each following
-token. A row of logits therefore has the exact log-probability of the following token, and the rest of the
-probability elsewhere: spread over all tokens if the following token is the model's first choice, or else on the end
-of the text. Rows are computed on access.
+Evaluators read logits from `engine.model`, but no model of assay returns logits of its whole vocabulary. Evaluators
+need only the probability of each following token. A row of logits made here therefore has the exact log-probability
+of the following token, and the rest of the probability elsewhere: spread over all tokens if the following token is
+the model's first choice, or else on the end of the text. Rows are computed on access.
 """
 
 import math
@@ -24,7 +24,10 @@ def weigh_tokens(
     *,
     pad_eod: bool = True,
 ) -> Iterator[Likelihood]:
-    """Yield the likelihood of each target after its context, token by token, from the logits of one batch."""
+    """Yield the likelihood of each target after its context.
+
+    All are computed in one batch, from a user engine's logits.
+    """
     encode = engine.tokenizer.encode
     start = [END_OF_TEXT] if pad_eod else []
     all_before = [[*start, *encode(context)] for context in contexts]
@@ -53,13 +56,16 @@ LARGEST_VOCABULARY = 65536
 
 
 class WeighedModel:
-    """The object `engine.model`, with the methods that evaluators of likelihoods call."""
+    """The object `engine.model`, with the methods that evaluators call to compute likelihoods."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
 
     def generate_zero_state(self, bsz: int) -> list[None]:
-        """Return an unused state: every request carries its whole context."""
+        """Return a list of None as the state of an RWKV model.
+
+        It is not used, as each request has its whole context.
+        """
         return [None] * bsz
 
     def forward_batch(
@@ -68,7 +74,7 @@ class WeighedModel:
         state: object = None,
         full_output: bool = False,
     ) -> object:
-        """Return rows of logits `(length, vocabulary)` for each list of ids."""
+        """Return logits for each list of token ids. Their shape is `(length, vocabulary)`."""
         problem = "forward_batch: this model cannot weigh given tokens"
         self._engine.check_likelihood(problem, "an evaluator that only generates")
         if not full_output:
@@ -83,7 +89,7 @@ class WeighedModel:
 
 
 class Logits:
-    """Rows of logits, one after each given token. The row after the last token is unknown."""
+    """Logits for a list of token ids: row i is for the token after id i. The row after the last id is not known."""
 
     def __init__(
         self,
@@ -131,7 +137,10 @@ class Logits:
 
 
 def _spread(weighed: Likelihood, token: int) -> object:
-    """Return logits in which a token has its probability, and the highest one only if it was the model's choice."""
+    """Return a row of logits in which `token` has its probability.
+
+    It is the highest only if it was the model's choice.
+    """
     import numpy
 
     share = math.exp(weighed.logprob)
@@ -150,7 +159,7 @@ def _spread(weighed: Likelihood, token: int) -> object:
 
 
 class Weighed(NamedTuple):
-    """One token of a prompt or an answer."""
+    """One token of a prompt or an answer, with its log-probability."""
 
     id: int
     text: str
@@ -204,7 +213,7 @@ def weigh_prompt(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
 
 
 def as_record(tokens: Iterable[Weighed]) -> Record:
-    """Return tokens as the dictionary that evaluators receive: one list for each property, and the whole text."""
+    """Return tokens as the dictionary that evaluators receive, with one list for each property, and the text."""
     columns = [list(column) for column in zip(*tokens, strict=True)]
     ids, texts, logprobs, top = columns or ([], [], [], [])
     return {

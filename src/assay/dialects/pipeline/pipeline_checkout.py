@@ -1,8 +1,8 @@
 """Find a local checkout of rwkv-benchmark, and read the texts in it that assay does not have.
 
-Used only under upstream's rules, and only for texts. Descriptions and default sizes are read from its registrations
-without running them, and `mmlu_pro` uses the wording of its task file. The revision is recognised by its files: the
-earliest one did not measure speeds after a run.
+This is used only under upstream's rules, and only for texts. Descriptions and default sizes are read from its
+registrations without running them, and `mmlu_pro` uses the wording of its task file. The revision is recognised by
+its files: the earliest one did not measure speeds after a run.
 """
 
 import ast
@@ -19,9 +19,9 @@ from ..shapes import Fields, Record
 CODE = "local_batch_benchmark"
 _PARTS = ("tasks/dataset_registry.py", "evaluators/evaluator_registry.py")
 _WORDS = ("name", "description", "default_batch_size", "default_max_length")
-"""Arguments of registrations that are read from a checkout."""
+"""Arguments that are read from the registrations in a checkout."""
 _near: list[Path] = []
-"""Code folders around the user files that this process loaded, the latest last."""
+"""Code folders of checkouts around the user files that this process loaded, the latest last."""
 
 
 def notice(file: Path) -> None:
@@ -33,9 +33,9 @@ def notice(file: Path) -> None:
 
 
 def at_hand() -> Path | None:
-    """Search the checkout's code around loaded files and the working folder, and on the module path.
+    """Return the code folder of a local checkout. Return None if there is none, or if upstream's rules do not apply.
 
-    Return None if no checkout exists, or if upstream's rules do not apply.
+    It is searched around loaded files, in the working folder and above it, and on the module path.
     """
     if not is_upstream("pipeline"):
         return None
@@ -70,7 +70,7 @@ def words_of(kind: str, name: str) -> Fields:
 
 @lru_cache(maxsize=8)
 def _registered(file: Path, changed: int) -> Mapping[str, Fields]:
-    """Return the words of each registration in a file, by the registered name. The file is not run."""
+    """Return the description and sizes of each registration in a file, by the registered name. The file is not run."""
     registrations: dict[str, Record] = {}
     for node in ast.walk(ast.parse(file.read_bytes())):
         if not isinstance(node, ast.Call):
@@ -88,12 +88,15 @@ def _registered(file: Path, changed: int) -> Mapping[str, Fields]:
 
 
 def task_file(name: str) -> Path | None:
-    """Return the file of a checkout that registers a dataset; None if there is none."""
+    """Return the file of the local checkout that registers a dataset; None if there is none."""
     return _file(f"tasks/register_{name}.py")
 
 
 def measures_speed() -> bool:
-    """Return True if results include the four speeds, which the earliest revisions lack."""
+    """Return True if results include four speeds (tokens per second, milliseconds per step).
+
+    The earliest revision of rwkv-benchmark does not measure them.
+    """
     file = _file("pipeline.py")
     return file is None or b"measure_decode_speed" in file.read_bytes()
 

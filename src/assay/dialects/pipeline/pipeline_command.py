@@ -28,9 +28,9 @@ def register_all(
     files: Sequence[str],
     folder: Path,
 ) -> tuple[str, ...]:
-    """Load the folder's `register_*.py` files and the named ones; return their paths.
+    """Load the `register_*.py` files of a folder and the given files. Return the paths of the loaded files.
 
-    Raise if one cannot be loaded. If files are named, the others of the folder may fail with a note.
+    Raise if one cannot be loaded. If files are given, errors in other files of the folder are only printed as notes.
     """
     named = [str(Path(file).expanduser().resolve()) for file in files]
     recognised, broken_files = discover(folder)
@@ -56,7 +56,7 @@ def register_all(
 
 
 def listing() -> list[str]:
-    """Return one line for each registered name; under upstream's rules, with sizes and metrics."""
+    """Return one line for each registered dataset and evaluator. Under upstream's rules, add sizes and metrics."""
     names_of_datasets = DatasetRegistry.list_datasets()
     names_of_evaluators = EvaluatorRegistry.list_evaluators()
     datasets = [dataset_named(name) for name in names_of_datasets]
@@ -86,7 +86,7 @@ def listing() -> list[str]:
 
 
 def final_lines(document: Fields) -> list[str]:
-    """Return the numbers of a result, one per line, as at the end of `run_pipeline.py`."""
+    """Return the metrics of a result, one per line, as `run_pipeline.py` prints them at the end."""
     lines = ["", "📊 Final Results:"]
     for name, value in document["metrics"].items():
         if isinstance(value, float):
@@ -100,7 +100,10 @@ def evaluation_of(
     register: tuple[str, ...],
     base: RunOptions,
 ) -> Evaluation:
-    """Build the evaluation from the options; report all missing ones at once."""
+    """Build the evaluation from command-line options.
+
+    If required options are missing, raise one error for all of them.
+    """
     dataset, evaluator = options.dataset, options.evaluator
     if options.name is not None:
         evaluator = evaluator or options.name
@@ -144,7 +147,7 @@ def run_evaluation(
     evaluation: Evaluation,
     watcher: Watcher | None = None,
 ) -> tuple[RunResult, Path | None]:
-    """Run an evaluation and write the result file; return its path, or None if the run has no numbers."""
+    """Run an evaluation and write its result file. Return the path of that file, or None if the run has no results."""
     with registered_here():
         result = evaluation.run(watcher)
     if not result.results:

@@ -1,7 +1,7 @@
-"""The engine for evaluators: prompts in, tokens out, with any model behind it.
+"""The engine that evaluators call: it takes prompts and returns tokens, with any model behind it.
 
-Every call becomes recorded requests; see `runner.flow.drivers`. Seconds are the recorded time of the model, so that a
-replay reports the same speed as the original run.
+Every call becomes recorded requests; see `runner.flow.drivers`. Times in seconds are those recorded for the model, so
+that a replay reports the same speed as the original run.
 """
 
 import dis
@@ -35,7 +35,7 @@ from .tokenizers import Tokenizer, tokenizer_of
 
 
 class Asker(Protocol):
-    """Sends prompts to the model: through the recording engine, or directly outside a run."""
+    """What sends prompts to the model: the recording engine of a run, or `Direct` outside of a run."""
 
     calls: int
 
@@ -62,10 +62,11 @@ _UNPACK = dis.opmap["UNPACK_SEQUENCE"]
 
 
 class Generated(tuple[Any, ...]):
-    """A tuple of tokens, seconds and speed. Unpacked into two names, it yields only tokens and seconds.
+    """The tokens, seconds and speed of a batch. Unpacked into two names, it gives only tokens and seconds.
 
-    `generate_batch` returned `(tokens, seconds)` in one revision and `(tokens, seconds, speed)` in the next; evaluators
-    written for either run in one process. The unpacking instruction shows the number of names on the left.
+    `generate_batch` returned `(tokens, seconds)` in one revision and `(tokens, seconds, speed)` in the next.
+    Evaluators written for either may run in one process. The bytecode that unpacks the tuple shows the number of
+    names.
     """
 
     __slots__ = ()
@@ -80,7 +81,7 @@ class Generated(tuple[Any, ...]):
 
 
 class Engine:
-    """The object that evaluators drive: `generate_batch`, `decode_tokens`, `tokenizer`, `model`."""
+    """The object that evaluators use, with `generate_batch`, `decode_tokens`, `tokenizer` and `model`."""
 
     def __init__(
         self,
@@ -105,15 +106,15 @@ class Engine:
         )
         self._asked: Counter[str] = Counter()
         self._speeds: list[tuple[int, int, float]] = []
-        """For each batch: its size, the number of tokens written, and the seconds."""
+        """For each generated batch: its size, the number of tokens written, and the seconds."""
         self._read: list[tuple[int, int, float]] = []
         """For each batch of likelihoods: its size, the number of tokens read, and the seconds."""
         self.rows_asked: set[str] = set()
         """Ids of the rows for which a prompt was sent."""
         self.other_calls = 0
-        """Number of recorded prompts that do not belong to a row of the dataset."""
+        """Number of prompts that do not belong to a row of the dataset."""
         self.answers = 0
-        """Number of calls that the model answered."""
+        """Number of prompts that the model answered without an error."""
 
     def generate_batch(
         self,
@@ -122,9 +123,10 @@ class Engine:
         noise: float = 0.0,
         return_speed: bool = False,
     ) -> Generated:
-        """Return tokens `(batch, max_length)` padded with 0, seconds, and optionally the speed.
+        """Generate texts, and return their tokens, the seconds, and on request the speed.
 
-        Decoding is greedy unless `noise` is set, which is then the temperature.
+        The tokens have the shape `(batch, max_length)`; short rows are padded with the tokenizer's end id. Decoding
+        is greedy unless `noise` is set, which is then the temperature.
         """
         import numpy
 
@@ -153,7 +155,7 @@ class Engine:
         tokens: Any,
         utf8_errors: str = "ignore",
     ) -> list[str]:
-        """Return the text of each row; empty for a row with unknown ids."""
+        """Return the text of each row of token ids. It is empty for a row with unknown ids."""
         rows = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
         if rows and isinstance(rows[0], int):
             rows = [rows]
@@ -172,10 +174,10 @@ class Engine:
         echo: bool = False,
         top_logprobs: int = 1,
     ) -> list[Record]:
-        """Return each answer token by token: `tokens, token_strs, logprobs, top_logprobs, text`.
+        """Generate an answer to each prompt. Return its tokens as `tokens, token_strs, logprobs, top_logprobs, text`.
 
-        With `echo`, the prompt's own tokens come first, the very first one without a probability. Each of them
-        needs its own request.
+        With `echo`, the prompt's own tokens come first, the very first one without a probability. Each of them needs
+        its own request.
         """
         if not self.asker.model.abilities.logprobs:
             raise ModalityMismatch(
@@ -227,7 +229,7 @@ class Engine:
         ]
 
     def first_id(self, text: str) -> int:
-        """Return the id of a token's text; the first one if the tokenizer splits it."""
+        """Return the id of a token, given as text. If the tokenizer splits the text, return the first id."""
         return (self.tokenizer.encode(text) or [0])[0]
 
     def measure_decode_speed(
@@ -236,7 +238,7 @@ class Engine:
         length: int = 32,
         percentile: int = 50,
     ) -> dict[str, float]:
-        """Return the speed of all generations so far; if there were none, generate a batch to measure it."""
+        """Return the speed of all generations so far. If there were none, generate a batch of prompts to measure it."""
         if not self._speeds:
             self.generate_batch(["The"] * batch_size, max_length=length)
         return speed_of(self._speeds, percentile)
@@ -292,9 +294,10 @@ class Engine:
         continuations: Sequence[str],
         row_prompts: Sequence[str],
     ) -> list[Likelihood | None]:
-        """Return the likelihood of each continuation after its context, as plain text; None if there was no answer.
+        """Return the likelihood of each continuation after its context; None if the model gave no answer.
 
-        `row_prompts` are the prompts of the rows to which they belong.
+        Both are passed to the model as plain text. `row_prompts` are the prompts of the data rows to which they
+        belong.
         """
         self.check_likelihood(
             "this model cannot weigh given texts", "the generation evaluator"
@@ -314,31 +317,31 @@ class Engine:
         ]
 
     def check_likelihood(self, what: str, otherwise: str) -> None:
-        """Raise if the model cannot return likelihoods of given texts."""
+        """Raise `what`, with a fix, if the model cannot return likelihoods of given texts."""
         if not self.asker.model.abilities.likelihood:
             raise ModalityMismatch(
                 what, fix=f"choose a model with likelihood, or {otherwise}"
             )
 
     def reject(self, item: Fields, why: str) -> None:
-        """Count a row that an evaluator cannot use as failed."""
+        """Record a row that an evaluator cannot use as failed. `why` is the reason."""
         if self._reject is not None:
             self._reject(self._sample(item["prompt"], 0).id, why)
 
     @property
     def written(self) -> int:
-        """Number of tokens written so far."""
+        """Number of tokens that the model has written so far."""
         return sum(tokens for _, tokens, _ in self._speeds)
 
     @property
     def speed(self) -> dict[str, float]:
-        """The speed of all generations or, without any, of the likelihoods; empty without either."""
+        """The speed of all generations. Without any, the speed of the likelihoods; empty if nothing was computed."""
         if self.written or self._read:
             return speed_of(self._speeds if self.written else self._read)
         return {}
 
     def logits(self, tokens: Sequence[int]) -> Logits:
-        """Return rows of logits that have the probability of each given token after the previous ones."""
+        """Return logits for a list of token ids, which have the probability of each id after the previous ones."""
         return Logits(self, tokens)
 
     def _ask(
@@ -364,7 +367,7 @@ class Engine:
         samples: Sequence[Sample],
         targets: Sequence[Any],
     ) -> list[Output]:
-        """Ask the model, and record which rows were asked and how many answers it gave."""
+        """Ask the model, note which rows were asked, and count the answers. Return all outputs."""
         ids = [sample.id for sample in samples]
         outputs = self.asker.generate(prompts, options, ids, targets)
         for sample in samples:
@@ -382,9 +385,9 @@ class Engine:
         return self._render(Sample("", text))
 
     def _sample(self, text: str, place: int) -> Sample:
-        """Return the row of a prompt; rows with the same prompt take turns.
+        """Return the data row to which a prompt belongs. If several rows have the same prompt, they take turns.
 
-        Any other prompt gets the number of its call.
+        For any other prompt, return a sample that is named by the number of the call.
         """
         rows = self._samples.get(text)
         if rows is None:
@@ -397,7 +400,10 @@ class Engine:
         return rows[(self._asked[text] - 1) % len(rows)]
 
     def _continued(self, text: str) -> Sample | None:
-        """Return the row whose prompt is the longest beginning of a text; None if several rows match equally."""
+        """Return the row whose prompt is the longest one with which a text begins.
+
+        None if several rows have that prompt.
+        """
         for length in self._lengths:
             rows = self._samples.get(text[:length]) if length < len(text) else None
             if rows is not None:
@@ -457,7 +463,7 @@ def _tokens_read(output: Output) -> int:
 
 
 def _written(output: Output, row: Sequence[int]) -> int:
-    """Return how many tokens an answer has, as the model counted them, else as they were put into its row."""
+    """Return the number of tokens in an answer: as the model counted them, else the length of its row of ids."""
     counted = None
     if output.usage is not None:
         counted = output.usage.output_tokens
@@ -470,10 +476,10 @@ def speed_of(
     batches: Sequence[tuple[int, int, float]],
     percentile: int = 50,
 ) -> dict[str, float]:
-    """Return tokens per second, and milliseconds per step of a batch.
+    """Return the speed over some batches: tokens per second, and milliseconds per step of a batch.
 
-    The time of the forward pass alone cannot be measured from outside, so both names have the time of the whole
-    step.
+    The time of the forward pass alone cannot be measured from outside, so `forward` and `full` have the same value:
+    the time of the whole step.
     """
     tokens = sum(count for _, count, _ in batches)
     seconds = sum(spent for _, _, spent in batches)

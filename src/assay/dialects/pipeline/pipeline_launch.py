@@ -1,4 +1,4 @@
-"""Run one evaluation, and write its result file in rwkv-benchmark's format."""
+"""Run the evaluation of one dataset, and write its result file in rwkv-benchmark's format."""
 
 import json
 import time
@@ -24,7 +24,7 @@ SPEED = ("forward_tps", "full_tps", "step_forward_ms_p50", "step_full_ms_p50")
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One dataset with one evaluator on one model."""
+    """What to run: one dataset with one evaluator on one model."""
 
     model: Any
     """A model's name, a path, or a model itself."""
@@ -37,18 +37,21 @@ class Evaluation:
     seed: int = 42
     output_dir: str = "./eval_results"
     settings: Fields = field(default_factory=lambda: EMPTY)
-    """Further keyword arguments of the evaluator."""
+    """Further keyword arguments of the evaluator, besides `batch_size` and `max_length`."""
     register: tuple[str, ...] = ()
     base: RunOptions = field(default_factory=RunOptions)
-    """All other options of the run."""
+    """Options of assay's run that the other fields do not set."""
 
     @property
     def reference(self) -> Reference:
-        """The name of the run's task."""
+        """The reference of the run's task: dataset, evaluator and settings."""
         return Reference(None, self.dataset, self.evaluator, self.settings)
 
     def options(self) -> RunOptions:
-        """Return the run's options; its folder does not depend on parallelism or on where answers are copied."""
+        """Return the options of assay's run.
+
+        The name of its folder does not depend on how many requests run in parallel, or on where answers are copied.
+        """
         generation = dict(self.base.generation)
         if self.max_length is not None:
             generation["max_tokens"] = self.max_length
@@ -94,7 +97,7 @@ class Evaluation:
 
 
 def model_name(name: str) -> str:
-    """Return assay's name of a model: `hf/…` for a folder of weights, `gguf/…` for a `.gguf` file.
+    """Return the name that assay uses for a model: `hf/…` for a folder of weights, `gguf/…` for a `.gguf` file.
 
     Other names stay unchanged.
     """
@@ -113,7 +116,7 @@ def model_name(name: str) -> str:
 
 
 def config_of(evaluation: Evaluation) -> Record:
-    """Return the evaluator's arguments, with the dataset's default sizes if none were given."""
+    """Return the evaluator's keyword arguments. If no sizes were given, they are the dataset's defaults."""
     config = dataset_named(evaluation.dataset)
     batch_size = evaluation.batch_size
     if batch_size is None:
@@ -129,7 +132,7 @@ def config_of(evaluation: Evaluation) -> Record:
 
 
 def rounded(speed: Mapping[str, float]) -> dict[str, float]:
-    """Return the four speeds as in result files."""
+    """Return the four speeds, rounded as in result files."""
     speeds = {}
     for name in SPEED:
         if name in speed:
@@ -146,7 +149,7 @@ def document(
     size: int,
     metrics: Fields,
 ) -> Record:
-    """Return the contents of a result file with upstream's keys."""
+    """Return the contents of a result file, with only the keys that upstream writes."""
     return {
         "timestamp": time.strftime("%Y%m%d_%H%M%S"),
         "dataset": {
@@ -191,7 +194,7 @@ def document_of(evaluation: Evaluation, result: RunResult) -> Record:
 
 
 def shortfall(result: RunResult) -> str:
-    """Return one line that says how many rows of a run have no number, and why."""
+    """Return one line that says how many rows of a run are not in its metrics, and why."""
     if not result.results:
         reason = result.notes[-1] if result.notes else "no numbers"
         return f"{result.status}: {reason}"
@@ -209,7 +212,7 @@ def shortfall(result: RunResult) -> str:
 
 
 def failed_rows(result: RunResult) -> list[Record]:
-    """Return the rows that were never asked, each with its reason and its traceback."""
+    """Return the rows for which no prompt could be built, each with its reason and its traceback."""
     if not any(r.outcomes.get("data_error") for r in result.results):
         return []
     task = result[0].task

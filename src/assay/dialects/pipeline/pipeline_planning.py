@@ -1,4 +1,4 @@
-"""Plan tasks from registration files and names: a dataset with an evaluator that drives the model.
+"""Make tasks from registration files and names: a dataset with an evaluator that calls the model.
 
 References are `FILE.py`, `FILE.py:dataset`, `gsm8k/generation`, or with settings `mmlu_pro/mmlu_pro?{"noise": 0.5}`.
 """
@@ -30,17 +30,17 @@ from .evaluator_registry import EvaluatorConfig, EvaluatorRegistry
 from .pipeline_engine import as_turn
 
 DEFAULT_EVALUATOR = "generation"
-"""The evaluator for a dataset without its own: it only generates, and judges no answer."""
+"""The evaluator of a dataset for which no other one matches. It only generates, and judges no answer."""
 NEEDS = dict.fromkeys(("perplexity", "perplexity@upstream"), frozenset({"likelihood"}))
 UPSTREAM = "@upstream"
 TELLING_NAMES = ("dataset_registry", "evaluator_registry")
-"""Module names that only files of this dialect mention."""
+"""Module names that only files for rwkv-benchmark mention."""
 HINT = "`assay pipeline --list` prints all; --register FILE makes more known"
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The parts of a reference to a task. Parts that are missing are chosen by `make_task`."""
+    """The parts of a reference to a task. `make_task` chooses the parts that are missing."""
 
     file: str | None = None
     dataset: str | None = None
@@ -78,7 +78,7 @@ _registered_here = False
 
 @contextmanager
 def registered_here() -> Iterator[None]:
-    """Use the names registered in this process while the context is active; no file is loaded again."""
+    """Use the datasets and evaluators registered in this process inside the block; no file is loaded again."""
     global _registered_here
     before, _registered_here = _registered_here, True
     try:
@@ -88,7 +88,7 @@ def registered_here() -> Iterator[None]:
 
 
 def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks of a reference; files named by `--register` are loaded first."""
+    """Return the tasks of a reference. Files given by `--register` are loaded first."""
     reference = parse(text)
     if not _registered_here:
         for file in run.register:
@@ -125,9 +125,10 @@ def load(path: str | Path) -> tuple[list[str], list[str]]:
 
 
 def discover(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the `register_*.py` files of a folder that are written for this dialect, and unrecognised broken files.
+    """Return two lists: the `register_*.py` files of a folder that are for rwkv-benchmark, and other broken files.
 
-    A file that is not valid Python counts if its text names a module of the dialect. Loading it reports the error.
+    A file that is not valid Python is in the first list if its text names a module of rwkv-benchmark. Loading it then
+    reports the error.
     """
     files: list[Path] = []
     broken: list[Path] = []
@@ -222,7 +223,7 @@ def _source_file(function: object) -> str | None:
 
 
 class UnknownRegistered(UnknownName, ValueError):
-    """Raised for an unregistered name, with the nearest one; also a `ValueError`, which scripts expect."""
+    """Raised for a name that is not registered, with the nearest one. Scripts expect a `ValueError`."""
 
 
 def dataset_named(name: str) -> DatasetConfig:
@@ -247,7 +248,7 @@ def _matching(
     dataset: str,
     evaluators: Sequence[str],
 ) -> str:
-    """Return the evaluator for a dataset: of its name, or the file's only one, or the one that only generates."""
+    """Return the evaluator for a dataset: the one with its name, the only one of the file, or else `generation`."""
     if dataset in evaluators:
         return dataset
     if len(evaluators) == 1:

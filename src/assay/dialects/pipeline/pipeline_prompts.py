@@ -1,4 +1,4 @@
-"""Prompts of the benchmarks that rwkv-benchmark ships, and the evaluation of MMLU-Pro."""
+"""Prompts of the datasets that rwkv-benchmark ships, and the evaluators of MMLU-Pro."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,10 @@ def _cell(
     *names: str,
     otherwise: object = "",
 ) -> Any:
-    """Return the value of the first of these columns that the row has."""
+    """Return the value of the first of these columns that the row has. Raise `KeyError` if it has none.
+
+    Under upstream's rules, return `otherwise` instead of raising.
+    """
     for name in names:
         if row.get(name, row) is not row:
             return row[name]
@@ -37,23 +40,23 @@ def question_answer(row: Row) -> str:
 
 
 def completion(row: Row) -> str:
-    """Return a text to continue."""
+    """Return the text in `prompt` or `text`, which the model continues."""
     text: str = _cell(row, "prompt", "text")
     return text
 
 
 def step_by_step(row: Row) -> str:
-    """Return a question with the request to think step by step."""
+    """Return a prompt with a question and the request to think step by step."""
     return f"{_cell(row, 'question')}\nLet's think step by step:\n"
 
 
 def problem(row: Row) -> str:
-    """Return a problem, and the start of its solution."""
+    """Return a prompt with a problem and the first line of its solution."""
     return f"Problem: {_cell(row, 'problem', 'question')}\n\nSolution:\n"
 
 
 def options_of(row: Row) -> list[str]:
-    """Return the non-empty options. A text is split at its commas."""
+    """Return the non-empty options of a question. A text is split at its commas."""
     cell: Any = _cell(row, "options", "choices", otherwise=())
     if isinstance(cell, str):
         cell = cell.split(",")
@@ -68,7 +71,7 @@ def options_of(row: Row) -> list[str]:
 
 
 def lettered(row: Row) -> str:
-    """Return the options with their letters, one per line.
+    """Return the options of a question with their letters, one per line.
 
     Under upstream's rules, options after the tenth are left out.
     """
@@ -81,14 +84,14 @@ def lettered(row: Row) -> str:
 
 
 def multiple_choice(row: Row) -> str:
-    """Return the category, a question with up to ten options, and the start of the answer."""
+    """Return a prompt with the category, a question with its options, and the start of the answer."""
     category = row.get("category", row.get("subject", ""))
     head = f"Category: {category}\n\n" if category else ""
     return f"{head}User: {_cell(row, 'question')}\n{lettered(row)}\n\nAssistant:"
 
 
 def reasoned_choice(row: Row) -> str:
-    """Return a question with its options and the request to think before giving the letter."""
+    """Return a prompt with a question, its options, and the request to think before giving the letter."""
     ask = "Think step by step, then end with the letter of the right option:"
     return f"Question: {_cell(row, 'question')}\n\n{lettered(row)}\n\n{ask}"
 
@@ -102,9 +105,9 @@ def evaluate(
     inferoutput: str | None = None,
     **kwargs: object,
 ) -> Record:
-    """Return accuracy with its counts, and by `category` or `subject`.
+    """Ask the questions of MMLU-Pro. Return the accuracy with its counts, overall and by `category` or `subject`.
 
-    Write each answer to `inferoutput` if given.
+    Write each answer to the file `inferoutput` if given.
     """
     lines = []
     for answer, item in answers(engine, data, batch_size, max_length, noise):
@@ -125,7 +128,10 @@ def evaluate_as_upstream(
     inferoutput: str | None = None,
     **kwargs: object,
 ) -> Record:
-    """Evaluate by upstream's rule: take the first letter A to J in the answer, which has one token by default."""
+    """Ask the questions of MMLU-Pro and score them by upstream's rule.
+
+    It takes the first letter A to J anywhere in the answer, which has one token by default.
+    """
     lines = []
     for answer, item in answers(engine, data, batch_size, max_length, noise):
         options = item["raw"].get("options", [])
@@ -164,7 +170,7 @@ def read_choice(answer: str, raw: Fields) -> str | None:
 
 
 def first_letter(answer: str) -> str | None:
-    """Return the first letter A to J, even within a word."""
+    """Return the first letter A to J in an answer, even if it is part of a word. None if there is none."""
     return next((letter for letter in answer.upper() if letter in LETTERS), None)
 
 

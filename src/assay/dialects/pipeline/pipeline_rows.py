@@ -31,7 +31,7 @@ class Usable:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A row whose prompt could not be built."""
+    """A row whose prompt could not be built, with the error."""
 
     number: int
     """The number of the row, counted from 1."""
@@ -47,7 +47,7 @@ def read_rows(
     path: str,
     limit: int | None = None,
 ) -> Iterator[Usable | Unusable]:
-    """Yield the rows in order. A row that the template cannot handle does not affect the others."""
+    """Yield each row with its prompt, or with the reason why the template failed. Other rows are not affected."""
     reference = reference_as_upstream if is_upstream("pipeline") else reference_of
     name = getattr(template, "__name__", "prompt_template")
     for number, raw in enumerate(islice(_loaded(loader, path), limit), start=1):
@@ -65,7 +65,7 @@ def read_rows(
 
 
 def _user_frames(error: Exception) -> str:
-    """Return the traceback, starting at the user's own function."""
+    """Return the text of an error's traceback, starting at the user's own function."""
     trace = error.__traceback__
     if trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -73,7 +73,7 @@ def _user_frames(error: Exception) -> str:
 
 
 def reference_of(raw: Fields) -> object:
-    """Return `answer`, else `reference`, else an empty text; 0 and `False` are answers like any other."""
+    """Return the `answer` of a row, else its `reference`, else an empty text. 0 and `False` are answers, too."""
     for name in ("answer", "reference"):
         value = raw.get(name)
         if value is not None:
@@ -82,7 +82,7 @@ def reference_of(raw: Fields) -> object:
 
 
 def reference_as_upstream(raw: Fields) -> object:
-    """Return `answer` unless it is empty, 0 or `False`; then `reference`, else an empty text."""
+    """Return the `answer` of a row unless it is empty, 0 or `False`; then its `reference`, else an empty text."""
     return raw.get("answer") or raw.get("reference", "")
 
 
@@ -113,15 +113,12 @@ def _loaded(
 
 
 def read_file(path: str) -> list[Fields]:
-    """Return all rows of a data file in any format that assay reads.
-
-    An unreadable row is an error with its location.
-    """
+    """Return all rows of a data file in any format that assay reads. For an unreadable row, raise with its location."""
     return _unwrapped(_read(Path(path).expanduser(), None))
 
 
 def load_jsonl(path: str) -> list[Fields]:
-    """Return the rows of a JSONL file with any suffix, or of any other file that assay reads, without blank lines."""
+    """Return the rows of a JSONL file with any suffix, or of another file that assay reads. Blank lines are skipped."""
     file = Path(path).expanduser()
     if is_upstream("pipeline"):
         with file.open(encoding="utf-8") as lines:
@@ -184,7 +181,7 @@ def _read(path: Path, split: str | None) -> list[Fields]:
 
 
 def _unwrapped(rows: list[Fields]) -> list[Fields]:
-    """Return the list under `data` or `examples` if these are the rows of a single object."""
+    """If the only row is an object with a list under `data` or `examples`, return that list; else return the rows."""
     if len(rows) == 1:
         for name in ("data", "examples"):
             inner = rows[0].get(name)

@@ -1,4 +1,4 @@
-"""The names that scripts use: the functions of `pipeline`, and the engine of `batch_engine`."""
+"""The names that users' scripts import: the functions of `pipeline`, and the engine of `batch_engine`."""
 
 import asyncio
 import errno
@@ -46,7 +46,7 @@ from .pipeline_planning import (
 
 
 class Direct:
-    """Sends prompts to a model and records nothing."""
+    """Sends prompts to a model without recording them in a run."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -61,7 +61,7 @@ class Direct:
         ids: Sequence[str] = (),
         targets: Sequence[Any] = (),
     ) -> list[Output]:
-        """Return the answers in the order of the prompts."""
+        """Ask the model, and return its answers in the order of the prompts."""
         requests = [
             self._request(prompt, options or DEFAULT_OPTIONS) for prompt in prompts
         ]
@@ -89,7 +89,7 @@ class Direct:
 
 
 class RWKVInferenceEngine(Engine):
-    """The engine that scripts create. It works with any model of assay, which loads on first use."""
+    """The engine that scripts create. It works with any model of assay, which is loaded on first use."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ _OURS = RWKVInferenceEngine
 
 
 class EvaluationPipeline:
-    """Evaluates one model; the results are in `output_dir`."""
+    """Evaluates one model. Results are written to `output_dir`."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class EvaluationPipeline:
 
     @property
     def engine(self) -> object:
-        """The engine over the model, for code that drives it directly; built on first use."""
+        """The engine with the model, for code that calls it directly. It is built on first use."""
         if self._engine is None:
             self._engine = RWKVInferenceEngine(self.model_path, seed=self.seed)
         return self._engine
@@ -162,7 +162,10 @@ class EvaluationPipeline:
         save_results: bool = True,
         **eval_kwargs: object,
     ) -> Record:
-        """Return the result as a dictionary, and write it to `output_dir`; a repeated call asks nothing again."""
+        """Evaluate a dataset, return the result as a dictionary, and write it to `output_dir`.
+
+        A repeated call asks the model nothing again.
+        """
         _check(dataset_name, str(dataset_path), evaluator_name)
         evaluation = launch.Evaluation(
             self.model_path,
@@ -191,7 +194,7 @@ class EvaluationPipeline:
         return launch.document_of(evaluation, result)
 
     def _driven(self, evaluation: launch.Evaluation) -> Record:
-        """Run the evaluator on the user's own engine."""
+        """Run the evaluator with the user's own engine, outside of assay's runner, and return the result."""
         data = DatasetRegistry.load_dataset(
             evaluation.dataset,
             evaluation.path,
@@ -218,7 +221,7 @@ class EvaluationPipeline:
         tasks: Sequence[Fields],
         save_summary: bool = True,
     ) -> list[Record]:
-        """Return the results of several tasks, one after another, and write a file with all of them."""
+        """Run several tasks one after another, return their results, and write a file with all of them."""
         results = [self.run(**task) for task in tasks]
         if save_summary and (results or is_upstream("pipeline")):
             stamp = time.strftime("%Y%m%d_%H%M%S")
@@ -273,7 +276,7 @@ class PipelineBuilder:
         return self
 
     def run(self) -> list[Record]:
-        """Return the results of all tasks."""
+        """Run all tasks, and return their results."""
         return EvaluationPipeline(
             self.model_path, output_dir=self.output_dir
         ).run_multiple(self.tasks)
@@ -286,7 +289,7 @@ def quick_eval(
     evaluator_name: str,
     **kwargs: Any,
 ) -> Record:
-    """Run one evaluation in one call."""
+    """Evaluate one dataset in a single call, and return the result."""
     return EvaluationPipeline(model_path).run(
         dataset_name,
         dataset_path,

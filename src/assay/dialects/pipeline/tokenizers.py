@@ -1,4 +1,4 @@
-"""Token ids for evaluators that need them: the model's own if it has any, else private ones.
+"""Token ids for evaluators that need them: the model's own if it has a tokenizer, else private ones.
 
 A private id stands for a piece of text: a word with the blanks before it, or a token as the model reported it.
 Decoding returns exactly the text. 0 is the end of the text and pads short rows.
@@ -16,7 +16,7 @@ _PIECES = re.compile(r"\s*\S+|\s+")
 
 
 class Tokenizer(Protocol):
-    """The methods that evaluators call, and the conversion of an answer to ids."""
+    """The methods of a tokenizer that evaluators call, and the conversion of an answer to ids."""
 
     @property
     def end(self) -> int: ...
@@ -30,7 +30,7 @@ class Tokenizer(Protocol):
 
 
 class PrivateTokenizer:
-    """Ids of this process only, assigned as texts arrive."""
+    """Assigns ids to pieces of text in the order in which they arrive. The ids are valid only in this process."""
 
     end = 0
 
@@ -50,12 +50,15 @@ class PrivateTokenizer:
         tokens: Iterable[int],
         utf8_errors: str = "ignore",
     ) -> str:
-        """Return the text of the ids. The end of the text has no characters."""
+        """Return the text of the ids. The id 0, which ends a text, adds no characters."""
         pieces = self._pieces
         return "".join([pieces[token] for token in _plain(tokens) if token])
 
     def row(self, candidate: Candidate, most: int) -> list[int]:
-        """Return at most `most` ids for one answer; the last piece takes all remaining text, so that none is lost."""
+        """Return at most `most` ids for an answer.
+
+        If there are more pieces, the last id stands for all the remaining text.
+        """
         text = candidate.text
         pieces = [token.text for token in candidate.tokens]
         if not pieces or "".join(pieces) != text:
@@ -110,7 +113,7 @@ class ModelTokenizer:
         return text
 
     def row(self, candidate: Candidate, most: int) -> list[int]:
-        """Return the ids that the model reported, or those of the text if it reported none."""
+        """Return the token ids of an answer: those that the model reported, else those of its text."""
         return list(candidate.token_ids or self.encode(candidate.text))[:most]
 
     def __getattr__(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The testbed dialect: in-context learning with retrievers, post-processes, loading scripts and prompt templates."""
+"""The testbed's files: in-context learning with retrievers, post-processes, loading scripts and prompt templates."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,14 +11,18 @@ if TYPE_CHECKING:
 
 
 def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """Return the tasks of a testbed file, folder or tree."""
+    """Return the tasks of a testbed file, of a dataset folder, or of a tree with several dataset folders."""
     from . import testbed_planning as planning
 
     return planning.tasks(reference, run)
 
 
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """Return the tasks in upstream's contexts: rows are cut into chunks, and only the last row of each is asked."""
+    """Return the tasks of a testbed file in upstream's contexts.
+
+    Rows are cut into chunks, and the model is asked only about the last row of each; the others are its examples
+    (shots).
+    """
     from . import chunks
 
     return chunks.tasks(reference, run)

@@ -1,9 +1,9 @@
-"""Upstream's contexts: rows in chunks of shots and one query; an incomplete last chunk is dropped.
+"""Upstream's contexts: rows are cut into chunks of shots and one query. An incomplete last chunk is dropped.
 
 The queries therefore depend on the number of shots: of 1000 rows, 0, 1, 4 and 8 shots ask 1000, 500, 200 and 111.
-With shots from another split, the k-th query gets the shots of the k-th chunk, as long as there are chunks. This is
-never the default, because numbers for different numbers of shots are then about different questions. The testbed's
-published numbers were measured this way.
+With shots from another split, the k-th query gets the k-th chunk of that split as its shots, as long as there are
+chunks. This is never the default, because scores for different numbers of shots are then about different questions.
+The testbed's published numbers were measured this way.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ UPSTREAM = "@upstream"
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks of a testbed file in upstream's contexts; the file's own loader uses them too."""
+    """Return the tasks of a testbed file in upstream's contexts. A loader in the file makes such contexts, too."""
     with following("testbed", FOLLOWED):
         return [_chunked(task, run) for task in planning.tasks(reference, run)]
 
@@ -63,7 +63,8 @@ def _chunked(task: Task, run: RunOptions) -> Task:
 class Chunks:
     """The rows of a task, cut into contexts on first use.
 
-    It is the dataset of the queries, for which `--data` and the split are already applied, and picks their shots.
+    It is used as the dataset, which has only the queries, and as the function that selects the shots of a query.
+    `--data` and the split of the run are already applied.
     """
 
     task: Task
@@ -75,15 +76,15 @@ class Chunks:
         return f"chunks of {self.num} and a query"
 
     def reading_from(self, data: str | None) -> "Chunks":
-        """Return this object."""
+        """Return this object, because `--data` is already applied."""
         return self
 
     def of_split(self, split: str | None) -> Rows:
-        """Return all queries."""
+        """Return all queries, because the split of the run is already applied."""
         return Rows(self.queries, self.task.name)
 
     def shown(self) -> list[Sample]:
-        """Return every row that comes before a query."""
+        """Return every row that is a shot of some query, once."""
         if not self.queries:
             return []
         shots = {shot.id: shot for shots in self._shots.values() for shot in shots}
@@ -96,12 +97,12 @@ class Chunks:
         num: int,
         rng: object,
     ) -> Sequence[Sample]:
-        """Return the shots of a query: the rest of its chunk."""
+        """Return the shots of a query: the rows before it in its chunk."""
         return self._shots[sample.id]
 
     @cached_property
     def queries(self) -> list[Sample | DataError]:
-        """The last row of each chunk."""
+        """The queries. Each is the last row of a chunk; if shots come from another split, it is simply the next row."""
         rows = self._rows(self.run.split)
         num = self.num
         split_of_shots = self.task.fewshot.split
@@ -122,7 +123,7 @@ class Chunks:
         shots: Sequence[Sample | BadSample],
         query: Sample | BadSample,
     ) -> Sample | DataError:
-        """Return a query and remember its shots. If one of the rows cannot be read, return its error."""
+        """Store the shots of a query, and return the query. If one of the rows cannot be read, return its error."""
         good_shots = []
         for row in (*shots, query):
             if isinstance(row, BadSample):

@@ -12,7 +12,7 @@ LIBRARIES = {
     "datasets": "assay.dialects.testbed.dataset_calls",
     "evaluate": "assay.dialects.testbed.metrics",
 }
-"""Libraries of which testbed files see some names replaced, each with the module of assay that provides them."""
+"""Libraries in which assay replaces some names for testbed files, each with the module that has the replacements."""
 
 BUILDERS = ("GeneratorBasedBuilder", "ArrowBasedBuilder")
 
@@ -34,7 +34,10 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
 
 
 def datasets_home(path: Path) -> Path | None:
-    """Return the folder with the dataset folders of a tree: `testbed/data` in it, or itself; `None` without any."""
+    """Return the folder `testbed/data` of a tree, which contains the dataset folders; None if there is none.
+
+    `path` may be the folder around `testbed`, `testbed` itself or its `data`.
+    """
     inner = path / "data" if path.name == "testbed" else path
     for home in (path / "testbed" / "data", inner):
         is_named_so = home.name == "data" and home.parent.name == "testbed"
@@ -48,7 +51,10 @@ def datasets_home(path: Path) -> Path | None:
 
 
 def is_dataset_folder(path: Path) -> bool:
-    """Return True if a folder is `<name>/` with a loading script, or with an `__init__.py` that imports the testbed."""
+    """Return True for a folder of a dataset.
+
+    It has a loading script with the folder's name, or an `__init__.py` that imports the testbed.
+    """
     if not path.is_dir():
         return False
     return defines_builder(path / f"{path.name}.py") or _imports_testbed(

@@ -1,6 +1,6 @@
-"""Loaders of contexts: lists of rows, of which the last one is the query and the others are its shots.
+"""Loaders of contexts. A context is a list of rows: the last one is the query, and the others are its shots.
 
-By default there is one context for each query; under upstream's rule, rows are cut into chunks.
+By default there is one context for each query. Under upstream's rules, rows are cut into chunks.
 """
 
 import random
@@ -18,7 +18,7 @@ from ...templates.pick import shuffled
 class ConcatSampler:
     """Joins the samplers of several datasets: yields the row numbers of one context at a time.
 
-    They are positions in the concatenation of all datasets, whose sizes are given cumulatively.
+    Rows are numbered across all datasets, one dataset after the other. Their sizes are given cumulatively.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ConcatSampler:
 
 
 class MultiBatchSampler:
-    """Yields batches of row numbers: those of `multi_merge_size` contexts in one list."""
+    """Yields batches of row numbers. Each batch is one flat list with the rows of `multi_merge_size` contexts."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ def _as_list(entry: Any) -> Sequence[int]:
 
 
 Place = tuple[int, int]
-"""Index of a dataset, and index of a row in it."""
+"""A row: the index of its dataset, and its index in that dataset."""
 
 PASSED_ON = frozenset(
     {
@@ -102,17 +102,17 @@ PASSED_ON = frozenset(
         "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order",
     }
 )  # fmt: skip
-"""Options of torch's loader that affect how rows are fetched, but not which ones: accepted without effect."""
+"""Options of torch's loader that affect only how rows are fetched. They are accepted and have no effect."""
 
 MADE: list[Any] = []
-"""Every loader in order of creation, so that the code that runs a file knows which loaders the file created."""
+"""Every loader in order of creation. A file's own loaders are those that were added while the file ran."""
 
 Collate = Callable[[list[list[Any]]], Any]
 """A user's function that receives a batch of contexts."""
 
 
 def places_of(loader: Any) -> list[tuple[Place, ...]]:
-    """Return the rows of each context of a loader, by dataset and index.
+    """Return the rows of each context of a loader, each row as the index of its dataset and its index there.
 
     Call it once for each loader: torch's loader may draw its samples anew each time.
     """
@@ -145,7 +145,7 @@ class ContextLoader:
 
     @cached_property
     def places(self) -> list[tuple[Place, ...]]:
-        """The rows of each context, by dataset and index; chosen on first use."""
+        """The rows of each context, each row as the index of its dataset and its index there. Drawn on first use."""
         return list(self._assay_sampled() if self.samplers else self._assay_drawn())
 
     def __iter__(self) -> Iterator[Any]:
@@ -163,7 +163,10 @@ class ContextLoader:
         return _batch_count(len(self.places), self.batch_size, self.drop_last)
 
     def _assay_drawn(self) -> Iterator[tuple[Place, ...]]:
-        """Yield one context for each row of the last dataset, with shots drawn by the seed and the row."""
+        """Yield one context for each row of the last dataset.
+
+        Its shots are drawn at random, by the seed and the row.
+        """
         last = max(number for number, count in enumerate(self.counts) if count)
         queries = self.datasets[last]
         for number, dataset in enumerate(self.datasets):
@@ -205,7 +208,7 @@ class ContextLoader:
 
 
 def _chunks(sampler: Iterable[Any], size: int) -> Iterator[list[int]]:
-    """Yield the sampler's indices in lists of `size`, dropping an incomplete last list."""
+    """Yield the sampler's indices in lists of `size`. An incomplete last list is dropped."""
     chunk: list[int] = []
     for entry in sampler:
         is_list = isinstance(entry, (list, tuple))

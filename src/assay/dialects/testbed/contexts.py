@@ -1,4 +1,4 @@
-"""Contexts that the loader in a user's file chose: each becomes one sample, with its shots in the prompt."""
+"""Contexts from the loader in a user's file. Each becomes one sample, with its shots in the prompt."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from .testbed_rows import Retrieval, ToSample, as_template_errors
 
 
 class Contexts:
-    """The contexts of a loader. `samples` are their queries, and the object itself is the template for prompts."""
+    """The contexts of a loader. `samples` yields their queries, and the object itself builds the prompts."""
 
     def __init__(
         self,
@@ -20,16 +20,16 @@ class Contexts:
     ) -> None:
         self.loader = loader
         self.retrievals = retrievals
-        """One retrieval for each dataset of the loader."""
+        """The retriever of each dataset of the loader."""
         self.column = column
         names = dict.fromkeys(retrieval.name for retrieval in retrievals)
         self.__name__ = f"contexts of {', '.join(names)}"
         all_places = places_of(loader)
         sources = [retrieval.source for retrieval in retrievals]
         self.source = "\n".join([repr(all_places), *sources])
-        """What identifies these prompts in digests: the rows of each context, and the code that renders them."""
+        """What identifies the prompts in digests: the rows of each context, and the code that renders them."""
         self._contexts: dict[str, tuple[Place, ...]] = {}
-        """The rows of each context by the id of its query. A repeated query gets a number."""
+        """The rows of each context, by the id of its query. If a query occurs again, a number is added to its id."""
         for places in all_places:
             name = query = self._id(places[-1])
             number = 1

@@ -1,4 +1,4 @@
-"""Conversations of the testbed: lists of `{"role", "content"}`, separate images, and the turn the model writes.
+"""Conversations of the testbed: lists of `{"role", "content"}`, with images given separately.
 
 Content is a text, a part, or a list of parts; `{"type": "image"}` is a placeholder for the next of the retriever's
 extra images. The message without `content` is the turn that the model writes; it comes last.
@@ -16,12 +16,12 @@ HEAD_ROLES = frozenset({"instruction", "system"})
 
 
 def query_last(messages: Sequence[Any]) -> list[Any]:
-    """Return the messages with those without content moved to the end, in order."""
+    """Return the messages with those without `content`, which the model writes, moved to the end."""
     return sorted(messages, key=lambda message: "content" not in message)
 
 
 def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
-    """Return a retriever's messages, with images at their placeholders and the turn to write at the end.
+    """Convert what a retriever returned to messages: its images replace the placeholders, the turn to write comes last.
 
     Relative paths of images start in `folder`.
     """
@@ -54,9 +54,10 @@ def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
 
 
 def _text_messages(turns: list[Any]) -> tuple[Message, ...] | None:
-    """Return turns of text as messages, without the checks that images need; None for any other turns.
+    """Convert turns to messages if all of them are texts; else return None.
 
-    Nearly all conversations are of this kind, and there are two or more for each sample.
+    This fast path skips the checks for images. Nearly all conversations are only text, and each sample has two or
+    more.
     """
     complete_turns: list[Message] = []
     open_turns: list[Message] = []
@@ -73,7 +74,7 @@ def _text_messages(turns: list[Any]) -> tuple[Message, ...] | None:
 
 
 def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None:
-    """Return the text that a solved example has in addition to the question; `None` if there is none."""
+    """Return the text that a solved example has in addition to the same row as a query; `None` if there is none."""
     more = [
         message.text
         for message in solved
@@ -104,7 +105,10 @@ def before_stop(
 
 
 def pieces_of(turn: Fields) -> Sequence[object]:
-    """Return the content of a message as a list: of its parts, or of its only text; empty without content."""
+    """Return the content of a message as a list: its parts, or its only text.
+
+    It is empty for a message without content.
+    """
     content = turn.get("content", ())
     return content if isinstance(content, (list, tuple)) else (content,)
 
@@ -154,7 +158,7 @@ def _images(
     extras: Sequence[Any],
     folder: Path | None,
 ) -> Iterator[Image]:
-    """Yield the images among a retriever's extra outputs, in order; other extras are ignored."""
+    """Yield the images among a retriever's extra return values, in order. Other values are ignored."""
     for extra in extras:
         if isinstance(extra, (list, tuple)):
             yield from _images(extra, folder)
@@ -166,7 +170,7 @@ def as_image(
     value: object,
     folder: Path | None = None,
 ) -> Image | None:
-    """Return an image from a cell: PIL, a path, bytes, base64, `{"bytes", "path"}`; `None` for anything else.
+    """Convert a cell of a row to an image: from PIL, a path, bytes, base64 or `{"bytes", "path"}`; else return `None`.
 
     A PIL image that was only opened is passed on as its file, so that the dataset's own bytes are used.
     """

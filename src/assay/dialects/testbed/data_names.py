@@ -1,4 +1,4 @@
-"""The functions of `testbed.data`: loaders of contexts, conversations from rows, answers from predictions."""
+"""The functions of `testbed.data`: make loaders of contexts, build conversations, post-process predictions."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -54,8 +54,8 @@ def prepare_dataloader(
 ) -> object:
     """Return a loader of batches of contexts, each of `num_shots + 1` rows with the query last.
 
-    Without samplers every row of the last dataset is the query once, for any number of shots. With upstream's rule,
-    rows are cut into chunks in their order.
+    Without samplers, every row of the last dataset is the query once, for any number of shots. Under upstream's
+    rules, rows are cut into chunks in their order.
     """
     # A list holds datasets, unless it holds rows: then it is one dataset.
     if isinstance(datasets, (list, tuple)) and not (
@@ -134,7 +134,7 @@ def postprocess_generation(
 ) -> object:
     """Cut predictions at the first stop word, strip them, and apply the registered post-process.
 
-    With upstream's rule, a list of stop words that is empty, or contains an empty one, empties every prediction.
+    Under upstream's rules, a list of stop words that is empty, or contains an empty one, empties every prediction.
     """
     register_nearby(dataset_name, dataset_name in POSTPROCESS_MAPPING)
     if dataset_name not in POSTPROCESS_MAPPING:
@@ -199,7 +199,7 @@ def _with_extras(
     conversations: list[list[Any]],
     extras: list[list[tuple[Any, ...] | None]],
 ) -> object:
-    """Return the conversations, followed by one list for each extra output of the retrievers."""
+    """Return the conversations. If retrievers also return images or other values, add one list for each such value."""
     sizes = {None if rest is None else len(rest) for row in extras for rest in row}
     if is_upstream("testbed"):
         # Upstream looks at the first context only, and allows rows without extras beside others.

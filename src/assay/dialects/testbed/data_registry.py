@@ -14,7 +14,7 @@ DATASET_RETRIEVER_MAPPING: dict[str, Function] = {}
 POSTPROCESS_MAPPING: dict[str, Function] = {}
 
 REGISTERED: list[tuple[str, str, Function]] = []
-"""All registrations in order, as kind, name and function, so that a loader can find those of one file."""
+"""All registrations in order, each as kind, name and function. The loader of a file finds the file's own ones in it."""
 
 SPLIT_NAMES = {"val": "validation", "valid": "validation"}
 
@@ -50,7 +50,7 @@ def _register(
     takes: tuple[str, ...],
     function: Function,
 ) -> Function:
-    """Register a function. Raise if it has another number of parameters."""
+    """Register a function. Raise if its number of parameters is not that of `takes`."""
     count = len(inspect.signature(function).parameters)
     if count != len(takes):
         required = f"{len(takes)}: ({', '.join(takes)})"
@@ -75,9 +75,10 @@ def split_generators(
     type_split_file_dict: Mapping[str, Fields],
     verbose: bool = True,
 ) -> list[Any]:
-    """Return the split generators of a loading script. Warn and leave out a split with a missing file.
+    """Return the split generators of a loading script. A split with a missing file is left out, with a warning.
 
-    `_generate_examples` gets `split` and, for each type of file, `<type>_path`: `None` if the split has none.
+    Each generator passes to `_generate_examples` the split as `split`, and for each type of file a path as
+    `<type>_path`. The path is `None` if the split has no such file.
     """
     import datasets
 
@@ -134,7 +135,7 @@ _BENIGN = frozenset({"no", "n", "non-hateful", "benign"})
 
 
 def visual_question(item: Row, is_last: bool) -> tuple[list[Record], Any]:
-    """Return an image, a question about it and a short answer."""
+    """Build the conversation and image of a row with a question about an image and a short answer."""
     turns = [
         _images(1),
         _text("question", item["question"]),
@@ -144,12 +145,12 @@ def visual_question(item: Row, is_last: bool) -> tuple[list[Record], Any]:
 
 
 def caption(item: Row, is_last: bool) -> tuple[list[Record], Any]:
-    """Return an image and its caption."""
+    """Build the conversation and image of a row with an image and its caption."""
     return [_images(1), _answer("caption", is_last, item, "caption")], item["image"]
 
 
 def hateful_meme(item: Row, is_last: bool) -> tuple[list[Record], Any]:
-    """Return a meme, and whether it is hateful."""
+    """Build the conversation and image of a row with a meme, whose answer is whether the meme is hateful."""
     question = f'is an image with written "{item["text"]}" on it. Is it hateful?'
     if is_last:
         row = {}
@@ -163,7 +164,7 @@ def hateful_meme(item: Row, is_last: bool) -> tuple[list[Record], Any]:
 
 
 def lettered_question(item: Row, is_last: bool) -> tuple[list[Record], Any]:
-    """Return one or more images, a question, four choices and a letter."""
+    """Build the conversation and images of a row with a question, four choices, and a letter as answer."""
     images = item["image"]
     choices = " ".join(
         f"{letter.upper()}. {item[f'choice_{letter}']}" for letter in "abcd"
@@ -178,12 +179,12 @@ def lettered_question(item: Row, is_last: bool) -> tuple[list[Record], Any]:
 
 
 def unchanged(text: str) -> str:
-    """Return the prediction unchanged."""
+    """Post-process that returns the prediction unchanged."""
     return text
 
 
 def is_hateful(text: str) -> int:
-    """Return 1 if a prediction says yes before it says no, otherwise 0."""
+    """Post-process that returns 1 if a prediction says yes before it says no, otherwise 0."""
     for word in words_of(text.lower()):
         if word in _HATEFUL:
             return 1

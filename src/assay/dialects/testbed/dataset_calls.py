@@ -1,8 +1,8 @@
-"""`datasets.load_dataset` for the testbed: assay runs loading scripts, the library loads anything else.
+"""`datasets.load_dataset` for testbed files: assay runs loading scripts, the library loads anything else.
 
 Version 4 of the library and later ones refuse loading scripts. A call in the user's own file that names the folder
-counts as permission to run it. Rows go to an Arrow file as the builder yields them, so that a dataset of any size
-can be opened.
+counts as permission to run its script. Rows go to an Arrow file as the builder yields them, so that a dataset of any
+size can be opened.
 """
 
 import inspect
@@ -38,7 +38,10 @@ def load_dataset(
     name: str | None = None,
     **options: Any,
 ) -> object:
-    """Return a dataset, or one per split, from a local loading script, or else from the library."""
+    """Return a dataset, or a dictionary with one per split.
+
+    A local loading script is run, the library loads the rest.
+    """
     script = script_of(path)
     if script is None:
         return _by_library(path, name, options)
@@ -61,7 +64,10 @@ def load_dataset(
 
 
 def script_of(path: object) -> Path | None:
-    """Return the loading script that a path names: `<name>/<name>.py`, or the file itself; `None` for anything else."""
+    """Return the loading script for a path: `<path>/<name>.py` for a folder, or the file itself.
+
+    `None` for other paths.
+    """
     location = Path(str(path)).expanduser()
     if location.is_dir():
         script = location / f"{location.resolve().name}.py"
@@ -107,7 +113,7 @@ def _of_split(
     split: str,
     streams: bool,
 ) -> object:
-    """Return the rows of a split, of a part of it (`validation[:10%]`), or of several joined by `+`."""
+    """Return the rows of a split, of a part such as `validation[:10%]`, or of several of these joined by `+`."""
     import datasets
 
     chosen = [_part(data, part.strip(), streams) for part in split.split("+")]
@@ -174,7 +180,7 @@ def _rows(
 
 @lru_cache(maxsize=1)
 def _home() -> "tempfile.TemporaryDirectory[str]":
-    """Return a folder for Arrow files that is removed with the process."""
+    """Return the folder for Arrow files, which is removed when the process ends."""
     return tempfile.TemporaryDirectory(prefix="assay-datasets-")
 
 

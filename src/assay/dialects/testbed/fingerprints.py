@@ -1,4 +1,4 @@
-"""`testbed.utils.fingerprint`: samples by key, each with the digest of a function's result for it."""
+"""`testbed.utils.fingerprint`: stores samples under keys, each with a digest that shows if it has changed."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ _OTHERS = ("xxh32", "xxh64", "xxh3_64", "xxh128", "xxh3_128")
 
 
 class Hasher:
-    """A running digest of Python objects; `xxh…` methods need the package xxhash."""
+    """Computes the digest of Python objects step by step. Methods `xxh…` need the package xxhash."""
 
     algorithms_available: ClassVar[set[str]] = {*hashlib.algorithms_available, *_OTHERS}
 
@@ -20,7 +20,7 @@ class Hasher:
 
     @classmethod
     def new(cls, method: str) -> Any:
-        """Return an empty digest of a hash method."""
+        """Create an empty digest for a hash method, such as `sha256`."""
         if method not in cls.algorithms_available:
             raise ValueError(
                 f"unknown hash method {method!r}: {', '.join(sorted(cls.algorithms_available))}"
@@ -37,7 +37,7 @@ class Hasher:
         value: bytes | list[bytes],
         method: str,
     ) -> str:
-        """Return the digest of one byte string, or of several joined."""
+        """Return the digest of one byte string, or of several byte strings joined."""
         digest = cls.new(method)
         for piece in [value] if isinstance(value, bytes) else value:
             digest.update(piece)
@@ -61,7 +61,7 @@ class Hasher:
 
 
 class Fingerprint:
-    """Samples under keys, each with the digest of its encoding."""
+    """Samples stored under keys, each with the digest of what `encode_fn` returns for it."""
 
     def __init__(self, encode_fn: Callable[[Any], Any]) -> None:
         self.hash_values: Record = {}
@@ -86,7 +86,10 @@ class Fingerprint:
         key: str,
         sample: object = None,
     ) -> bool:
-        """Return True if the sample still has the stored digest; without a sample, check the stored one."""
+        """Return True if `sample` still has the digest stored for its key.
+
+        Without a sample, check the stored sample.
+        """
         entry = self.hash_values[key]
         return bool(
             entry["fingerprint"]

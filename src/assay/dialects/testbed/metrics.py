@@ -1,4 +1,4 @@
-"""Metrics of users' files and of the library `evaluate`, by name."""
+"""Metrics by name: those in users' folders, and those of the library `evaluate`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from .testbed_loading import bases, guest_for, only_class
 from .testbed_rows import Reading
 
 REFERENCE_LISTS = (*REFERENCE_COLUMNS, "sentences_raw", "captions")
-"""Columns in which a row may hold several references."""
+"""Columns in which a row may have several references."""
 METRIC_FOLDERS = (
     "testbed/evaluate",
     "testbed/evaluate/metrics",
     "evaluate",
     "evaluate/metrics",
 )
-"""Folders of a tree that may hold metrics, each in a folder of its name."""
+"""Folders of a tree in which metrics are searched. Each metric has its own folder there."""
 
 
 def _metric_file(name: str, near: Sequence[Path]) -> Path | None:
-    """Return the file of a metric at a path, or of the first one with that name below the folders in `near`."""
+    """Return the file of a metric, given by its path or by its name. A name is searched below the folders in `near`."""
     path = Path(name).expanduser()
     if "/" in name or path.suffix == ".py":
         file = path
@@ -47,15 +47,18 @@ def find_metric(
     near: Sequence[Path],
     reading: Reading,
 ) -> "FolderMetric | None":
-    """Return the metric at a path, or the first one with that name below the folders in `near`."""
+    """Return a user's metric, given by its path or by its name; None if there is none.
+
+    A name is searched below the folders in `near`.
+    """
     file = _metric_file(name, near)
     return None if file is None else FolderMetric(str(file), reading)
 
 
 def load(path: str, *args: object, **kwargs: object) -> object:
-    """Return a metric by path or name, as `evaluate.load`.
+    """Return a metric by path or name, as `evaluate.load` does.
 
-    A metric that upstream published is taken from the tree around the script, if it is there.
+    A metric that upstream published is taken from the tree around the script, if the tree has it.
     """
     import evaluate
 
@@ -72,7 +75,10 @@ NAMES = {"load": load}
 
 @dataclass(frozen=True)
 class FolderMetric:
-    """A metric in a user's folder. It gets the predictions, the references and the columns that it declares."""
+    """A metric in a user's folder.
+
+    It gets the inputs that it declares: predictions, references, or columns of the rows.
+    """
 
     path: str
     reading: Reading
@@ -80,11 +86,14 @@ class FolderMetric:
 
     @property
     def name(self) -> str:
-        """The metric's own name."""
+        """The name of the metric's file."""
         return Path(self.path).stem
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> Record:
-        """Return the metric's dictionary. Values that are not numbers are left out of the table."""
+        """Compute the metric over all samples and outputs, and return its dictionary.
+
+        Values that are not numbers do not appear in the table of results.
+        """
         evaluate = library(
             "evaluate",
             "evaluate",
@@ -143,7 +152,10 @@ class FolderMetric:
         return cast(sample.fields[column], shape)
 
     def _reference(self, sample: Sample, shape: object) -> object:
-        """Return all references if the metric accepts several; otherwise the target, read like a prediction."""
+        """Return the reference of a sample in the form that the metric declares.
+
+        That is a list of all references, or else the target, cut and post-processed like a prediction.
+        """
         if is_list(shape):
             several = _several(sample)
             if several is not None:
@@ -158,7 +170,10 @@ class FolderMetric:
 
 
 def _several(sample: Sample) -> list[Any] | None:
-    """Return all references of a row: a list of targets, the annotators' answers, or all captions of the image."""
+    """Return several references of a row: its targets, the annotators' answers, or the captions.
+
+    None if it has no list.
+    """
     cells = [sample.target]
     for column in REFERENCE_LISTS:
         cells.append(sample.fields.get(column))
@@ -172,13 +187,13 @@ def _several(sample: Sample) -> list[Any] | None:
 
 
 def is_list(shape: object) -> bool:
-    """Return True if a metric declares that a feature is a list."""
+    """Return True if a metric declares one of its inputs as a list."""
     lists = ("list", "Sequence", "List", "LargeList")
     return type(shape).__name__ in lists
 
 
 def cast(value: Any, shape: Any) -> object:
-    """Convert a value to the type that a feature of the metric declares."""
+    """Convert a value to the type that the metric declares for an input."""
     if is_list(shape):
         if isinstance(shape, list):
             inner = shape[0]

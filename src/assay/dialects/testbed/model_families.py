@@ -1,4 +1,4 @@
-"""The model families that the testbed ships, and their prompt templates."""
+"""The model families that the testbed ships, with their prompt templates."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from .testbed_model_bases import ModelBase, is_conversation
 
 
 def default_template(family: str) -> str:
-    """Return the prompt template of a family: its file in `templates/` as one line, as chat templates are stored."""
+    """Return the prompt template of a family from its file in `templates/`, with all lines joined."""
     text = (Path(__file__).parent / "templates" / f"{family}.jinja").read_text("utf-8")
     return "".join(line.strip() for line in text.splitlines())
 
@@ -30,7 +30,7 @@ QWEN = ("Qwen2-", "Qwen1.5-")
 
 
 class Family(ModelBase):
-    """A family of models.
+    """Base of the model families.
 
     A subclass names its classes of `transformers`, and the known models if its template depends on the model.
     """
@@ -61,7 +61,7 @@ class Family(ModelBase):
         )
 
     def _assay_own_template(self, names: str) -> str:
-        """Return the model's own chat template, and warn that the family has no template for this name."""
+        """Return the model's own chat template, and warn that the model is none of the known `names`."""
         warnings.warn(
             f"{self.model_name!r} is none of {names}: its own chat template is used; set `prompt_template`, or"
             " `model_name` to one of these",
@@ -77,7 +77,7 @@ class Idefics(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """Return `Image:<image> Question: … Answer: …`."""
+        """The template `Image:<image> Question: … Answer: …`."""
         return default_template("idefics")
 
     def process_input(
@@ -87,7 +87,10 @@ class Idefics(Family):
         prompt_template: str | None = None,
         **kwargs: object,
     ) -> object:
-        """Return each prompt as its texts and images, so that the processor keeps images at their positions."""
+        """Return the processor's output for prompts that are split into texts and images.
+
+        This way the images keep their positions in the text.
+        """
         if text is None:
             images, text = None, images
         is_single = is_conversation(text) and isinstance(text[0], Mapping)
@@ -120,7 +123,7 @@ class Idefics(Family):
 
 
 class Idefics2(Family):
-    """Idefics2: one message per line, closed by a token, except for the base model."""
+    """Idefics2: one message per line, each closed by a token, which the base model lacks."""
 
     model_name_in_transformers = "AutoModelForImageTextToText"
     support = HF_IDEFICS2
@@ -129,14 +132,14 @@ class Idefics2(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """Return the template in which `<end_of_utterance>` ends a message, unless the model is the base one."""
+        """The template in which `<end_of_utterance>` ends each message. For the base model, the token is left out."""
         template = default_template("idefics2")
         is_base = self.model_name == "idefics2-8b-base"
         return template.replace("<end_of_utterance>", "") if is_base else template
 
 
 class LLaVa(Family):
-    """LLaVA 1.5, and its interleaved successor."""
+    """LLaVA 1.5, and LLaVA-Interleave."""
 
     model_name_in_transformers = "LlavaForConditionalGeneration"
     support = [name for names in HF_LLAVA.values() for name in names]  # noqa: RUF012 - read only
@@ -154,7 +157,7 @@ class LLaVa(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """Return the template by model name: `ROLE: …` for 1.5, marked turns for interleaved ones, else its own."""
+        """The template by model name: `ROLE: …` for LLaVA 1.5, marked turns for Interleave, else the model's own."""
         if self.model_name in HF_LLAVA["llava-1.5"]:
             return default_template("llava")
         if self.model_name in HF_LLAVA["llava-interleave"]:
@@ -191,7 +194,7 @@ class Mistral(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """Return `Role: …`, one message per line."""
+        """The template `Role: …`, with one message per line."""
         return default_template("mistral")
 
 
@@ -203,7 +206,10 @@ class Qwen2(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """Return marked turns after a system text; for other names the model's own template."""
+        """The template with marked turns after a system text.
+
+        For other models than Qwen 1.5 and 2, the model's own template.
+        """
         if self.model_name.startswith(QWEN):
             return default_template("qwen2")
         return self._assay_own_template(" and ".join(f"{start}…" for start in QWEN))

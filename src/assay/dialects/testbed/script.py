@@ -1,4 +1,4 @@
-"""Loading scripts: run the builder of a script, which the library `datasets` refuses since version 4."""
+"""Loading scripts: run the dataset builder of a script, which the library `datasets` refuses since version 4."""
 
 import hashlib
 import tarfile
@@ -31,7 +31,7 @@ from .testbed_loading import only_class
 
 CACHE = Path("~/.cache/assay/scripts")
 MOST_GROWTH, SMALL = 200, 1 << 30
-"""The factor by which an archive may grow when unpacked, if the result has more than `SMALL` bytes."""
+"""An archive may grow at most by this factor when it is unpacked, unless the result has at most `SMALL` bytes."""
 
 
 class Downloads:
@@ -50,15 +50,18 @@ class Downloads:
         self._cache = (cache or CACHE).expanduser()
 
     def download(self, url_or_urls: object) -> object:
-        """Return local paths for URLs or paths, in the same structure."""
+        """Download URLs, and return the local paths in the same structure. Paths stay unchanged."""
         return _mapped(url_or_urls, self._local)
 
     def extract(self, path_or_paths: object) -> object:
-        """Return the folders of unpacked archives. A path that is not an archive is returned unchanged."""
+        """Unpack archives, and return their folders in the same structure.
+
+        A path that is not an archive is returned unchanged.
+        """
         return _mapped(path_or_paths, self._unpacked)
 
     def download_and_extract(self, url_or_urls: object) -> object:
-        """Download files, unpack those that are archives, and return the local paths."""
+        """Download files, unpack those that are archives, and return the local paths in the same structure."""
         return self.extract(self.download(url_or_urls))
 
     def iter_files(self, paths: object) -> Iterable[str]:
@@ -78,7 +81,7 @@ class Downloads:
         return members
 
     def _local(self, url: object) -> str:
-        """Return the path of a file. An address is first downloaded, to a name in the cache that is made of it."""
+        """Return the local path of a file. A URL is first downloaded into the cache, under a name made from the URL."""
         text = str(url)
         if not text.startswith(("http://", "https://")):
             return str(self.base / Path(text).expanduser())
@@ -94,7 +97,7 @@ class Downloads:
         return str(file)
 
     def _unpacked(self, path: object) -> str:
-        """Return the folder in the cache with an archive's files, unpacked on first use."""
+        """Return the folder in the cache with the files of an archive, which is unpacked on first use."""
         archive = Path(str(path))
         if archive.is_file() and zipfile.is_zipfile(archive):
             unpack = _unzip
@@ -181,7 +184,7 @@ PREFERRED = ("validation", "val", "test", "dev")
 
 @dataclass
 class ScriptData:
-    """The rows of a loading script, by split."""
+    """The dataset of a loading script, with its splits."""
 
     script: Path
     guest: Guest = field(repr=False)
@@ -194,10 +197,10 @@ class ScriptData:
         repr=False,
         compare=False,
     )
-    """The same script for other data folders, by the text that names them."""
+    """Copies of this object for other data folders, by the text (`FOLDER?option=value`) that names them."""
 
     def reading_from(self, data: str | None) -> "ScriptData":
-        """Return the same script for another data folder."""
+        """Return the same script with another data folder and options, given as `FOLDER?option=value`."""
         if data is None:
             return self
         if data not in self._elsewhere:
@@ -224,7 +227,7 @@ class ScriptData:
         )
 
     def split_name(self, split: str) -> str:
-        """Return the script's own name of a split, which users may also call `val` or `valid`."""
+        """Return the name that the script uses for a split. Users may write `val` or `valid` for `validation`."""
         splits = self.splits
         name = split if split in splits else SPLIT_NAMES.get(split, split)
         if name not in splits:
@@ -246,7 +249,7 @@ class ScriptData:
         data: str | None,
         split: str | None,
     ) -> Fewshot:
-        """Return the rows for shots: the train split, if it exists and is not the split that is evaluated."""
+        """Return where the shots come from: the train split, if it exists and is not the evaluated split."""
         try:
             splits = self.reading_from(data).splits
         except (DataError, UsageError):
@@ -256,7 +259,7 @@ class ScriptData:
 
     @cached_property
     def splits(self) -> dict[str, Fields]:
-        """The splits of the script, each with the arguments of its generator."""
+        """The splits of the script, each with the arguments for `_generate_examples`."""
         builder = self.builder
         downloads = Downloads(self.script.parent, allow_private=self.allow_private)
         try:
@@ -266,7 +269,7 @@ class ScriptData:
         return {str(generator.name): generator.gen_kwargs for generator in generators}
 
     def examples(self, split: str) -> Iterator[Record]:
-        """Yield the examples of a split, encoded by the builder's features."""
+        """Yield the examples of a split, each encoded by the features that the builder declares."""
         arguments = self.splits[split]
         builder = self.builder
         features = builder.info.features
@@ -300,7 +303,7 @@ class ScriptData:
 
     @cached_property
     def _cache(self) -> "TemporaryDirectory[str]":
-        """The builder's cache, which is deleted with this object."""
+        """The folder for the builder's cache. It is deleted together with this object."""
         return TemporaryDirectory(prefix="assay-script-")
 
     def _fault(self, what: str, error: Exception) -> DataError:
@@ -315,7 +318,10 @@ class ScriptData:
 
 
 def _with_folder(builder: Any, folder: str | None) -> Any:
-    """Return the builder class with its data folder as a class attribute, because some constructors read it."""
+    """Return a subclass of the builder whose configuration class has `folder` as its attribute `data_dir`.
+
+    Some constructors read this attribute of the class.
+    """
     config = builder.BUILDER_CONFIG_CLASS
     located = type(
         config.__name__,
@@ -331,7 +337,7 @@ def _with_folder(builder: Any, folder: str | None) -> Any:
 
 @dataclass
 class ScriptRows:
-    """The rows of one split, in the form in which datasets are read (a shard)."""
+    """The rows of one split, with the interface of a shard, through which assay reads all datasets."""
 
     data: ScriptData
     split: str
@@ -342,7 +348,7 @@ class ScriptRows:
 
     @property
     def name(self) -> str:
-        """The script and the split, with a digest of the script, its options, and the size and time of its files."""
+        """The script, the split, and a digest of the script, its options, and the size and time of its files."""
         state = {**self.data.options, "script": file_digest(self.data.script)}
         state["files"] = [
             [str(file), file.stat().st_size, file.stat().st_mtime_ns]
@@ -352,7 +358,7 @@ class ScriptRows:
         return f"{self.data.script.name}#{self.split} {digest_of(state)[:12]}"
 
     def rows(self) -> Iterator[tuple[int, int, Any]]:
-        """Yield the rows in order, counted from 1. If the script fails, the error is the last row."""
+        """Yield the rows in order, numbered from 1. If the script fails, its error takes the place of the next row."""
         number = 0
         try:
             for number, example in enumerate(self.data.examples(self.split), start=1):
@@ -361,12 +367,12 @@ class ScriptRows:
             yield number + 1, 0, error
 
     def row_at(self, number: int, offset: int) -> object:
-        """Return the row with this number, by reading all rows before it."""
+        """Return the row with this number. All rows before it are read first."""
         return next(row for row_number, _, row in self.rows() if row_number == number)
 
 
 def _paths(value: object) -> Iterator[Path]:
-    """Yield the files that a split's generator gets."""
+    """Yield the files among the arguments of a split's generator."""
     if isinstance(value, (str, Path)):
         yield Path(value)
         return

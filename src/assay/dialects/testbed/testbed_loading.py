@@ -22,12 +22,12 @@ from .context_loaders import MADE
 from .data_registry import REGISTERED, SHIPPED
 
 SHARED = {name: real for name, real in NAMES.items() if name != "testbed"}
-"""Modules that assay replaces inside a tree called `testbed`. All others are the user's files."""
+"""Modules of the testbed that assay provides for files inside a tree called `testbed`. Other modules are the user's."""
 
 
 @dataclass
 class Loaded:
-    """The registrations of one file or folder."""
+    """What one file or folder registered, with its context loaders and its loading script."""
 
     folder: Path
     guest: Guest
@@ -64,7 +64,7 @@ def load_path(
     force: bool = False,
     first: Sequence[str] = (),
 ) -> list[Loaded]:
-    """Load one file, one dataset folder, or each folder of a tree. Load `first` before it."""
+    """Load one file, one dataset folder, or each dataset folder of a tree. Before each, load the files in `first`."""
     path = path.expanduser()
     if defines_builder(path) and path.parent.name == path.stem:
         path = path.parent
@@ -98,9 +98,9 @@ def _load(
     force: bool,
     first: Sequence[str],
 ) -> Loaded:
-    """Run files and return their registrations.
+    """Run files, and return what they registered.
 
-    Other files write to the testbed's tables, too, so only new entries count.
+    The registry is shared with other files, so only entries that are new count.
     """
     loaded = Loaded(
         path if path.is_dir() else path.parent,
@@ -154,7 +154,7 @@ def known_retriever(
     name: str,
     retrievers: Mapping[str, Function],
 ) -> Function | None:
-    """Return the retriever with a name: the file's own, or else a shipped one.
+    """Return the retriever of a dataset: the file's own, or else a shipped one.
 
     Retrievers that other files registered are never used.
     """
@@ -162,13 +162,13 @@ def known_retriever(
 
 
 _registered: set[tuple[Path, bool]] = set()
-"""The files that were run, each with whether upstream's rules applied."""
+"""The `__init__.py` files that were run, each with whether upstream's rules applied then."""
 
 
 def register_nearby(name: str, is_known: bool) -> None:
-    """Register a dataset from its folder near the script, if there is one and the name is not registered yet.
+    """Register a dataset from the folder with its name near the script, if there is one.
 
-    Under upstream's rule, the folder also replaces a registration that ships.
+    A name that is already registered is skipped, except that under upstream's rules the folder replaces it.
     """
     if not name.isidentifier() or (is_known and not is_upstream("testbed")):
         return
@@ -180,7 +180,10 @@ def register_nearby(name: str, is_known: bool) -> None:
 
 
 def register_folder(folder: Path, is_known: bool) -> None:
-    """Run the `__init__.py` of a dataset's folder. Keep the shipped functions if a package it imports is missing."""
+    """Run the `__init__.py` of a dataset's folder.
+
+    If a package that it imports is missing, keep the dataset's functions that are already registered.
+    """
     start = (folder / "__init__.py").resolve()
     key = (start, is_upstream("testbed"))
     if not start.is_file() or key in _registered:

@@ -1,7 +1,7 @@
-"""`ModelBase`, the base class of the testbed's models, and its access to modules: hooks, trackers, replacements.
+"""`ModelBase`, the base class of the testbed's models, and its access to submodules: hooks, trackers, replacements.
 
-A model is a torch module with the wrapped model as its attribute `model`, so that torch provides `to`, `eval`,
-`state_dict` and `parameters`. Without torch, other names than those below are looked up in the wrapped model.
+A `ModelBase` is a torch module with the wrapped model as its attribute `model`, so that torch provides `to`, `eval`,
+`state_dict` and `parameters`. Without torch, names that this file does not define are looked up in the wrapped model.
 """
 
 import inspect
@@ -39,7 +39,7 @@ HOOKS = (
 
 
 class WhiteBox(Module):  # type: ignore[misc]
-    """Hooks, trackers and replacements for the modules inside `self.model`."""
+    """Lets users hook, track and replace the modules inside `self.model`."""
 
     model: Any
     processor: Any
@@ -59,13 +59,13 @@ class WhiteBox(Module):  # type: ignore[misc]
         return getattr(model, name)
 
     def _assay_watch(self) -> None:
-        """Count the passes of the model for its trackers."""
+        """Let the trackers start a new list with each forward pass of the model."""
         self._trackers_dict: OrderedDict[int, Any] = OrderedDict()
         if hasattr(self.model, "register_forward_pre_hook"):
             self.model.register_forward_pre_hook(self._assay_count_pass, prepend=True)
 
     def _assay_count_pass(self, *_: object) -> None:
-        """Start a new pass for all trackers.
+        """Tell all trackers that a new pass begins.
 
         Return None, because torch would use another value as the pass's arguments.
         """
@@ -73,7 +73,7 @@ class WhiteBox(Module):  # type: ignore[misc]
             tracker.incre_next_index()
 
     def _assay_modules(self, wanted: object) -> Record:
-        """Return modules by name: those that match a pattern, have the given names, or are of a class."""
+        """Return the selected modules by name. `wanted` is a pattern for names, a list of names, or a class."""
         named = dict(self.model.named_modules())
         if isinstance(wanted, type):
             return {n: m for n, m in named.items() if isinstance(m, wanted)}
@@ -89,7 +89,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         )
 
     def _assay_matching(self, wanted: object) -> Record:
-        """Return modules as `_assay_modules` does. Raise if there are none."""
+        """Return the selected modules by name, as `_assay_modules` does. Raise if there are none."""
         is_selector = isinstance(wanted, (type, str, list, tuple))
         chosen = self._assay_modules(wanted) if is_selector else {}
         if not chosen:
@@ -97,7 +97,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         return chosen
 
     def add_tracker(self, module_name: object, tracker: Any) -> None:
-        """Attach a tracker to modules. Each pass of the model starts a new list in it."""
+        """Attach a tracker to modules. It starts a new list of values with each pass of the model."""
         # As upstream, trackers choose modules by name only: for a class, `track` raises an error.
         is_class = isinstance(module_name, type)
         matching = {} if is_class else self._assay_matching(module_name)
@@ -160,9 +160,10 @@ def former_name(name: str) -> str:
 
 
 def _hooked(name: str) -> Function:
-    """Return torch's hook method with this name: `(hook)` for the model, or `(names, hook)` for some of its modules.
+    """Return a method that registers torch hooks of the kind `name`.
 
-    The hook may have a parameter `module_name`.
+    It is called with `(hook)` for the model itself, or with `(names, hook)` for some of its modules. The hook may
+    have a parameter `module_name`.
     """
 
     def register(self: WhiteBox, first: Any, *args: Any, **options: object) -> object:
@@ -192,7 +193,7 @@ def _check_parameters(
     name: str,
     skip: int = 0,
 ) -> None:
-    """Raise if a replacement, without its first `skip` parameters, does not begin with those of the original."""
+    """Raise if the parameters of a replacement, without the first `skip`, do not begin with those of the original."""
     before = list(inspect.signature(old).parameters)
     after = list(inspect.signature(new).parameters)[skip:]
     if before != after[: len(before)]:
@@ -243,14 +244,14 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         self._assay_watch()
 
     def _assay_holders(self) -> list[Any]:
-        """Return the objects that may have a chat template: the processor, and its tokenizer if it has one."""
+        """Return the objects that may have a chat template: the processor, and its tokenizer if there is one."""
         processor = self.processor
         has_tokenizer = hasattr(processor, "tokenizer")
         return [processor, processor.tokenizer] if has_tokenizer else [processor]
 
     @property
     def default_prompt_template(self) -> str:
-        """Return the template of the processor or of its tokenizer; subclasses define their own."""
+        """The chat template of the processor or of its tokenizer. Subclasses define another one."""
         for holder in self._assay_holders():
             if hasattr(holder, "get_chat_template"):
                 return str(holder.get_chat_template())
@@ -262,7 +263,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
 
     @property
     def device(self) -> object:
-        """Return the device of the model."""
+        """The device of the model."""
         return getattr(self.model, "device", None)
 
     def apply_prompt_template(
@@ -272,10 +273,10 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         tokenize: bool = False,
         **kwargs: object,
     ) -> object:
-        """Return a conversation as a prompt, or a list of them as prompts; the turn to write comes last.
+        """Render a conversation as a prompt, or a list of conversations as a list. The turn to write comes last.
 
-        The template is the argument, else `self.prompt_template`, else the default one. With upstream's rule,
-        messages keep their order, and the template alone decides who writes and which form of content it accepts.
+        The template is the argument, else `self.prompt_template`, else the default one. Under upstream's rules,
+        messages keep their order, and are passed to the template unchanged.
         """
         if conversation and not isinstance(conversation[0], Mapping):
             return [
@@ -311,7 +312,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         )
 
     apply_prompt_tempalte = apply_prompt_template
-    """The spelling in the how-to document."""
+    """The same method under the misspelled name in the testbed's how-to document."""
 
     def _assay_default_template(self) -> str:
         template: Any = self.default_prompt_template
@@ -319,14 +320,17 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
 
     @property
     def _assay_is_bare(self) -> bool:
-        """Return True if the class has no template: a processor may render by itself without naming its template."""
+        """Return True if the class defines no template. Its processor may still be able to render conversations."""
         return type(self).default_prompt_template is ModelBase.default_prompt_template
 
     _assay_speaks_own_template = _assay_is_bare
-    """True if the default template is the processor's own."""
+    """True if the default template is the one of the processor or the model."""
 
     def _assay_apply(self, template: str | None) -> Function:
-        """Return the function that renders a conversation: the processor's method, its tokenizer's, or assay's."""
+        """Return the function that renders a conversation with a template.
+
+        It is a method of the processor, or of its tokenizer, or else assay's own function.
+        """
         apply = next(
             (
                 h.apply_chat_template
@@ -363,7 +367,10 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         prompt_template: str | None = None,
         **kwargs: object,
     ) -> object:
-        """Process images and text; conversations are rendered first. Images may be omitted."""
+        """Return the processor's output for images and texts. Conversations are rendered first.
+
+        Images may be omitted.
+        """
         if text is None:
             images, text = None, images
         if is_conversation(text):
@@ -378,7 +385,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         text: Any,
         prompt_template: str | None = None,
     ) -> Any:
-        """Return conversations as prompts for the next turn.
+        """Render conversations as prompts that the model continues with its turn.
 
         A subclass may override `apply_prompt_template` under either spelling.
         """
@@ -403,7 +410,10 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         return_generated_ids: bool = False,
         **generate_args: object,
     ) -> object:
-        """Return the new text of each prompt; call `generate(images, text)` or `generate(text)`."""
+        """Return the text that the model adds to each prompt.
+
+        Call it as `generate(images, text)` or `generate(text)`.
+        """
         with _no_gradients():
             processed = self._assay_processed(inputs, processor_args or {})
             if isinstance(processed, Mapping):
@@ -431,7 +441,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         processor_args: Fields | None = None,
         **kwargs: object,
     ) -> object:
-        """Return the model's own output for the processed inputs."""
+        """Process the inputs, call the model, and return its output unchanged."""
         return self.model(
             **self._assay_processed(inputs, processor_args or {}),
             **kwargs,

@@ -39,7 +39,7 @@ OPTIONS = {
 
 
 def model(reference: str, args: Fields) -> Model | None:
-    """Return the model of a testbed file; `None` if the file defines none and none was named."""
+    """Return the model of a testbed file; `None` if the file defines none and the reference names none."""
     from .testbed_model_bases import ModelBase
 
     file, attribute = split_reference(reference)
@@ -78,7 +78,7 @@ def adapt(
     args: Fields,
     sha256: str = "",
 ) -> Model:
-    """Return a `ModelBase` class or object as a model. A class is instantiated at the first request."""
+    """Wrap a `ModelBase` class or object as a model of assay. A class is instantiated at the first request."""
     is_class = inspect.isclass(thing)
     kind = thing if is_class else type(thing)
     if is_class:
@@ -104,17 +104,20 @@ def adapt(
 
 
 class _Adapter:
-    """The object that `FunctionModel` builds and calls with batches of requests."""
+    """The object with which `FunctionModel` answers batches of requests."""
 
     build: Any
-    """The user's class, or a function that returns the user's object."""
+    """The user's class, or a function that creates the user's object."""
     produces = frozenset({"text"})
 
     def __init__(self, **args: object) -> None:
         self.model = self.build(**args)
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return the answers of a batch. Requests with different options are asked one after another."""
+        """Return the answers of a batch.
+
+        If options differ between requests, the model is asked one request at a time.
+        """
         options = requests[0].options
         if any(request.options != options for request in requests):
             return [self.generate([request])[0] for request in requests]
@@ -147,7 +150,7 @@ class _Adapter:
 
 
 def conversation(request: Request) -> list[Record]:
-    """Return messages in the testbed's form: placeholders for images, and no content in the turn to write."""
+    """Convert messages to the testbed's form: placeholders for images, and no content in the turn to write."""
     return [_turn(message) for message in request.prompt.messages]
 
 

@@ -1,4 +1,7 @@
-"""Tasks from testbed files, one for each dataset with a retriever. Rows come from a file, a script or a loader."""
+"""Make tasks from testbed files: one for each dataset with a retriever.
+
+The rows come from a data file, a loading script or a context loader.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,13 +38,13 @@ ROWS_LOOKED_AT = 50
 
 @dataclass(frozen=True, slots=True)
 class RetrievedTask(Task):
-    """A task that looks up scorers first among the user's `evaluate` metrics, in the folders the testbed documents."""
+    """A task whose scorers may be named after the user's own `evaluate` metrics. Other names are assay's scorers."""
 
     find: Callable[[str], FolderMetric | None] | None = None
-    """Returns the metric with a name, or `None`."""
+    """Returns the user's metric for a name, or `None`."""
 
     def but(self, **changes: Any) -> "RetrievedTask":
-        """Return a copy with some fields changed. Scorer names are searched among the user's metrics first."""
+        """Return a copy with some fields changed. A scorer's name is looked up among the user's metrics first."""
         if self.find is not None and "scorers" in changes:
             changes["scorers"] = tuple(
                 (isinstance(scorer, str) and self.find(scorer)) or scorer
@@ -171,9 +174,9 @@ def _task(
     run: RunOptions,
     **fields: Any,
 ) -> RetrievedTask:
-    """Return a task whose scorers read predictions by the post-process of a registered dataset.
+    """Return the task of a registered dataset. Its scorer applies the dataset's post-process to predictions.
 
-    Predictions are cut at the stop words of the run before.
+    Predictions are first cut at the stop words of the run.
     """
     postprocess = loaded.postprocesses.get(registered)
     is_shipped = registered in SHIPPED and registered not in loaded.retrievers
@@ -195,7 +198,11 @@ def _data(
     loaded: Loaded,
     run: RunOptions,
 ) -> tuple[Any, Fewshot]:
-    """Return the sources of rows and of shots: the script, `--data`, a file next to the user's file, or none yet."""
+    """Return where the rows and the shots of a dataset come from.
+
+    Rows come from the loading script, from `--data`, or from a file next to the user's file. Without any of these,
+    the run fails later with the file names that were tried.
+    """
     if loaded.script is not None:
         script = ScriptData(
             loaded.script,
@@ -217,7 +224,7 @@ def _data(
 
 
 def _check_reading(task: Task, run: RunOptions) -> None:
-    """Raise if a post-process maps all shown answers to one result: it would count wrong predictions as right."""
+    """Raise if a post-process maps all answers in the data to one result. It would count wrong predictions as right."""
     accuracy = task.scorers[0]
     postprocess = accuracy.reading.postprocess
     source = run.data or task.dataset

@@ -1,6 +1,6 @@
 """Prompt templates of the testbed: Jinja over `messages`, rendered in a sandbox like chat templates.
 
-A template accepts texts or lists of parts as content, rarely both. Whichever form a retriever chose, assay renders
+A template accepts content as texts or as lists of parts, rarely both. Whichever form a retriever uses, assay renders
 the form in which no text is lost.
 """
 
@@ -24,19 +24,19 @@ Render = Callable[[Conversation], str]
 
 
 class _Generation(Extension):
-    """The block `{% generation %}`, which marks the assistant's text and renders it unchanged."""
+    """Jinja extension for the block `{% generation %}`, which marks the assistant's text and is rendered unchanged."""
 
     tags = {"generation"}  # noqa: RUF012 - jinja's own way to say it
 
     def parse(self, parser: Parser) -> nodes.Node | list[nodes.Node]:
-        """Return the body of the block."""
+        """Parse the block, and return the nodes of its body."""
         next(parser.stream)
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
 @lru_cache(maxsize=1)
 def environment() -> PlainSandbox:
-    """Return the Jinja environment. Block tags leave no blanks, as chat templates of tokenizers expect."""
+    """Return the Jinja environment. Lines with only a block tag add no blanks, as chat templates expect."""
     sandbox = PlainSandbox(
         trim_blocks=True,
         lstrip_blocks=True,
@@ -61,16 +61,17 @@ def render(
     conversation: Conversation,
     **variables: object,
 ) -> str:
-    """Render a conversation by a template."""
+    """Render a conversation with a prompt template."""
     return _compiled(template).render(
         plain_values({"messages": conversation, **variables})
     )
 
 
 def arranged(conversation: Conversation, *, asks: bool) -> list[Record]:
-    """Return the conversation with the turn to write at the end; `asks` adds this turn if it is missing.
+    """Move the turn that the model writes to the end of a conversation. With `asks`, add this turn if it is missing.
 
-    Its role is the one that ended earlier rounds, otherwise the assistant, and never that of the last message.
+    The role of an added turn is the one that ended earlier rounds, otherwise the assistant, and never that of the
+    last message.
     """
     messages = [dict(message) for message in query_last(conversation)]
     if asks and all("content" in message for message in messages):
@@ -82,7 +83,7 @@ def arranged(conversation: Conversation, *, asks: bool) -> list[Record]:
 
 
 def in_either_form(conversation: Conversation, renders: Render) -> str:
-    """Render the conversation as it is, or with its content in the other form if that loses less text.
+    """Render the conversation as it is, or with content as lists or as texts if that loses less text.
 
     A label that is a number or a bool becomes text if the template cannot render it otherwise. If the original form
     fails and no form renders everything, the error of the original form is raised.
@@ -126,7 +127,7 @@ def _texts(message: Fields) -> list[str]:
 
 
 def _as_lists(message: Fields) -> Fields:
-    """Return a message with its content as a list of parts. An initial instruction stays text."""
+    """Return a message with its content as a list of parts. The content of an initial system text stays text."""
     if "content" not in message:
         return message
     if str(message.get("role", "")).lower() in HEAD_ROLES:

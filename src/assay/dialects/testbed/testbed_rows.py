@@ -1,4 +1,4 @@
-"""Use a registered retriever: build samples and prompts from rows, and score predictions."""
+"""Apply a registered retriever: build samples and prompts from rows, and score predictions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ _ENCODED = frozenset({"bytes", "path"})
 
 
 def as_item(row: Fields) -> Record:
-    """Return a copy of a row for a retriever, with images stored as `{"bytes", "path"}` opened."""
+    """Return a copy of a row for a retriever. Images stored as `{"bytes", "path"}` are opened as PIL images."""
     return {name: _opened(value) for name, value in row.items()}
 
 
@@ -61,11 +61,11 @@ class Retrieval:
 
     @property
     def source(self) -> str:
-        """Return the code on which conversations depend: the retriever's file, and neighbouring files it imports."""
+        """Name of the dataset and digest of the retriever's code. If it changes, so may the prompts."""
         return f"{self.name} {code_digest(self.retriever)}"
 
     def messages(self, row: object, *, is_last: bool) -> tuple[Message, ...]:
-        """Return the conversation of a row: of a query if `is_last`, else of an example with its answer.
+        """Return the conversation of a row: as a query without its answer (`is_last`), or as an example with it.
 
         An error names the retriever's line.
         """
@@ -77,7 +77,7 @@ class Retrieval:
             raise
 
     def _retrieved(self, row: object, is_last: bool) -> object:
-        """Return the retriever's result for a row, with the images of a row of a file opened."""
+        """Call the retriever with a row, whose images are opened first, and return its result."""
         item = row
         # The type is compared first, because asking for a Mapping costs more than the copy.
         if type(row) is dict or isinstance(row, Mapping):
@@ -95,11 +95,11 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class ToSample:
-    """Turns a row into a sample. Its target is the answer that the retriever shows in a solved example."""
+    """Turns a row into a sample. Its target is the text that the retriever adds when the row is a solved example."""
 
     retrieval: Retrieval
     column: str | None = None
-    """Take the target from this column instead; None uses the answer that the retriever shows."""
+    """The column with the target. None takes the text that the retriever adds in a solved example."""
 
     def __call__(self, row: Fields) -> Sample:
         query = self.retrieval.messages(row, is_last=True)
@@ -112,9 +112,9 @@ class ToSample:
         return Sample("", "" if has_media else query, target, (), row)
 
     def _shown_answer(self, row: Fields, query: tuple[Message, ...]) -> str | None:
-        """Return the answer that a solved example shows; `None` if the retriever cannot show it.
+        """Return the answer of a row, as the retriever shows it in a solved example.
 
-        The model is asked in either case.
+        Return `None` if the retriever cannot show it. The model is asked in either case.
         """
         try:
             solved = self.retrieval.messages(row, is_last=False)
@@ -124,7 +124,7 @@ class ToSample:
 
 
 class Conversation:
-    """The template of a registered dataset: query and solved shots, written by its retriever."""
+    """Builds the prompts of a registered dataset: its retriever writes the query and the solved examples."""
 
     def __init__(self, retrieval: Retrieval) -> None:
         self.retrieval = retrieval
@@ -152,7 +152,7 @@ class Conversation:
 
 @contextmanager
 def as_template_errors(where: str) -> Iterator[None]:
-    """Raise data errors of a block as template errors that say `where` the prompt was made."""
+    """Convert a data error in the block to a template error. `where` says which prompt was built."""
     try:
         yield
     except DataError as error:
@@ -165,7 +165,7 @@ def as_template_errors(where: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Reading:
-    """Reads a prediction: cut at a stop word, stripped, and post-processed if a function is registered."""
+    """Prepares a text for comparison: cut at a stop word, stripped, and post-processed by the registered function."""
 
     postprocess: Callable[[str], Any] | None = None
     stop: tuple[str, ...] = ()
@@ -186,11 +186,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Score 1 if the post-process gives the same result for the prediction and the target, otherwise 0."""
+    """Score 1 if prediction and target are equal after the post-process, otherwise 0."""
 
     reading: Reading
     typed: bool = False
-    """If true, targets are values of a column and are compared directly; otherwise they are read like predictions."""
+    """True to compare the target, a value of a column, as it is; False to post-process it like a prediction."""
     name: ClassVar[str] = "accuracy"
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -1,8 +1,8 @@
-"""Trackers: the inputs, outputs, gradients or local variables of a model's modules, pass by pass.
+"""Trackers: record inputs, outputs, gradients or local variables of a model's modules, pass by pass.
 
-A tracker has a list with one list for each pass, which has one entry for each module that ran, in order. If a
-tracker is attached by `add_tracker`, each pass of the model starts a new list; otherwise a module that runs again
-starts one.
+A tracker has a list with one list for each pass. The inner list has one entry for each module that ran, in order. If
+a tracker is attached by `add_tracker`, each pass of the model starts a new inner list; otherwise a module that runs
+again starts one.
 """
 
 import copy
@@ -20,7 +20,7 @@ from ..shapes import Function
 
 
 def try_inject_params(fn: Function, **kwargs: object) -> Function:
-    """Bind the keywords for which the function has parameters; all of them if it takes any."""
+    """Bind those keywords for which the function has parameters; all of them if it takes `**kwargs`."""
     bound = accepted_by(fn, kwargs)
     if bound:
         return partial(fn, **bound)
@@ -33,7 +33,10 @@ def clone_to_device(
     check_cycles: bool = False,
     max_recur_depth: int = 1,
 ) -> object:
-    """Return a copy with its tensors on a device, down to `max_recur_depth` levels. Deeper values are unchanged."""
+    """Return a copy of a structure with its tensors on a device, down to `max_recur_depth` levels.
+
+    Values at deeper levels are returned unchanged.
+    """
     identities: set[int] = set()
 
     def moved(value: object, depth: int) -> object:
@@ -69,7 +72,7 @@ _ids = count()
 
 @dataclass
 class _Handle:
-    """Ends something when it is removed, as the handles of torch's hooks do."""
+    """Has `remove`, which ends a tracking, like the handles of torch's hooks."""
 
     remove: Callable[[], object]
 
@@ -81,7 +84,7 @@ class TrackerBase:
     """
 
     fields: ClassVar[tuple[str, ...]] = ()
-    """Names of the recorded values, each available as an attribute."""
+    """Names of the recorded values. Each is also an attribute with the recorded lists."""
 
     def __init__(
         self,
@@ -92,12 +95,12 @@ class TrackerBase:
         self.to_device = (
             (None if on_device else "cpu") if isinstance(on_device, bool) else on_device
         )
-        """The device to which tensors are moved; `None` leaves them where they are."""
+        """The device to which recorded tensors are moved; `None` leaves them where they are."""
         self.id: int | None = None
         self._next = -1
         self._counts_itself = True
         self._ran: dict[int, bool] = {}
-        """Ids of the modules that ran since the current list was started."""
+        """For each tracked module, by its id: whether it ran since the current list was started."""
         self._handles: list[Any] = []
         """Objects whose `remove` ends the tracking."""
 
@@ -174,7 +177,7 @@ class TrackerBase:
         self._handles.append(_Handle(partial(trackers_dict.pop, self.id, None)))
 
     def keep(self, module: object, **values: object) -> None:
-        """Add the values of a module to the list of this pass."""
+        """Record the values of a module in the list of the current pass."""
         if self._counts_itself:
             if self._ran.get(id(module), True):
                 self._begin()
@@ -238,7 +241,10 @@ class GradTracker(_HookTracker):
 
 
 class LocalsTracker(TrackerBase):
-    """Records local variables of a method of modules when it returns; `get(name)` returns them."""
+    """Records local variables of a method of the modules, at the moment when it returns.
+
+    `get(name)` returns the values.
+    """
 
     def __init__(
         self,
@@ -250,7 +256,7 @@ class LocalsTracker(TrackerBase):
         self.method_name = method_name
 
     def get(self, key: str) -> list[list[Any]]:
-        """Return the values of a variable, pass by pass."""
+        """Return the recorded values of a local variable: one list for each pass."""
         if key not in self._data:
             raise KeyError(f"{key!r} is not followed: {', '.join(self._data)} are")
         return self._of(key)

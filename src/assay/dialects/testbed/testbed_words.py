@@ -1,4 +1,4 @@
-"""Words of short texts, split as in the Penn Treebank, and their stems. No corpus is needed.
+"""Split short texts into words, as in the Penn Treebank, and return the stems of words. No corpus is needed.
 
 Punctuation and endings such as `'s` and `n't` are words too. Slashes, hyphens and dots inside a word do not split it.
 """
@@ -68,7 +68,10 @@ def _singular(word: str) -> str:
 
 
 def _verb(base: str, word: str) -> str:
-    """Return the verb for the part before `-ing`. A part without a vowel is not a verb."""
+    """Return the infinitive for a word ending in `-ing`, whose part before `-ing` is `base`: `ride` for `rid`.
+
+    If that part has no vowel, as in `thing`, return the word.
+    """
     low = base.lower()
     if not any(letter in "aeiouy" for letter in low):
         return word
