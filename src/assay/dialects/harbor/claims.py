@@ -15,7 +15,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Say why a folder is, or contains, a task of Harbor; None if it does not."""
+    """Return why a folder is, or contains, a task of Harbor; None if it does not."""
     if not path.is_dir():
         return None
     if is_task_folder(path):

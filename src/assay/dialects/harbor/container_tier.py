@@ -1,6 +1,7 @@
-"""Decide whether and how the environment of a task runs in a container of docker or podman (tier `container`).
+"""Decide whether and how the environment of a task runs in a container of docker or podman.
 
-The Dockerfile is built once for each content of `environment/`. The image stays as the build cache of later runs.
+In assay's settings this is the tier `container`. The Dockerfile is built once for each content of `environment/`. The
+image stays as the build cache of later runs.
 """
 
 import os
@@ -34,7 +35,7 @@ TIER_NAMES: tuple[TierName, ...] = ("auto", "host", "container")
 IMAGE_PREFIX = "assay-task"
 USUAL_MEMORY_MB = 2048
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc")
-"""Folders with the programs of the image. Nothing is mounted over them."""
+"""Folders of the image with its programs. Nothing is mounted over them."""
 _INSTALLERS = "apt-get|apt|apk|yum|dnf|pip[0-9.]*|uv|npm|yarn|pnpm|gem|conda|go|cargo"
 _INSTALLS = re.compile(rf"\b({_INSTALLERS})\s[^;&|\n]*?\b(install|add|update|get|ci)\b")
 _FETCHES = re.compile(r"\bgit\s+(clone|fetch|pull|submodule)\b")
@@ -44,31 +45,31 @@ _swept: set[ContainerEngine] = set()
 
 
 class NeedsEngine(CannotRun):
-    """Raised if a task needs an image engine and none is available."""
+    """Raised if a task needs docker or podman to run an image, and none is available."""
 
 
 @dataclass(frozen=True)
 class Tiers:
-    """The tiers (`host`, `container`) that a run may use, and the container engine of this machine."""
+    """The ways to run a task (tier `host` or `container`) that a run may use, and this machine's container engine."""
 
     name: TierName = "auto"
     engine_name: str = ""
     build_network: bool = False
-    """True if RUN steps may use the network and base images may be pulled."""
+    """True if RUN steps may use the network and base images may be downloaded."""
 
     @cached_property
     def engine(self) -> tuple[ContainerEngine | None, str]:
-        """The container engine, or None and the reason. The search happens once, and only if a task needs an engine."""
+        """The container engine, or None and the reason why there is none. It is searched once, when a task needs it."""
         return find_engine(self.engine_name)
 
     @property
     def fix(self) -> str:
-        """Advice for a task that needs an engine if none is available."""
+        """Advice to the user if a task needs a container engine and none is available."""
         return f"install podman or start docker ({self.engine[1]})"
 
 
 def read_tiers(args: Mapping[str, Any]) -> Tiers:
-    """Return the tiers that `--agent_args` allow. Raise `UsageError` for an unknown value."""
+    """Return the tiers that the run's `--agent_args` allow. Raise `UsageError` for an unknown value."""
     name = str(args.get("tier", "auto"))
     network = str(args.get("build_network", "off")).lower()
     for tier in TIER_NAMES:
@@ -91,13 +92,13 @@ def read_tiers(args: Mapping[str, Any]) -> Tiers:
 
 @dataclass(frozen=True)
 class ContainerPlan:
-    """How to run the environment of a task in a container."""
+    """How to start a container for a task: the image, and how to build it."""
 
     engine: ContainerEngine = field(repr=False)
     image: str
-    """The image from which containers are started."""
+    """Name of the image from which containers are started."""
     context: Path | None = None
-    """The folder with the Dockerfile; None if the task names an image."""
+    """The folder with the Dockerfile to build; None if the task names a finished image."""
     network: bool = False
     notes: tuple[str, ...] = ()
 
@@ -108,7 +109,7 @@ def plan_container(
     dockerfile: Dockerfile | None,
     tiers: Tiers,
 ) -> ContainerPlan:
-    """Return the plan of a task. Raise `CannotRun` with the first reason why it cannot run in a container."""
+    """Return how a task runs in a container. Raise `CannotRun` with the first reason why it cannot."""
     engine = tiers.engine[0]
     if engine is None:
         raise NeedsEngine("it needs an image engine")
@@ -136,7 +137,7 @@ def plan_container(
 
 
 def base_images(dockerfile: Dockerfile) -> list[str]:
-    """Return the images of FROM and `COPY --from` that are not stages of the Dockerfile itself."""
+    """Return the images in FROM and `COPY --from`, except stages of the Dockerfile itself."""
     stages: list[str] = []
     images: list[str] = []
     for step in dockerfile.steps:
@@ -170,7 +171,7 @@ def _need_image(
 
 
 def _check_downloads(dockerfile: Dockerfile) -> None:
-    """Raise if a RUN step needs a network, which the build does not have."""
+    """Raise `CannotRun` if a RUN step downloads something. This is checked for builds without network."""
     for step in dockerfile.steps:
         if step.kind != "RUN":
             continue
@@ -195,7 +196,7 @@ def program_that_downloads(text: str) -> str:
 
 
 def _files_of(folder: Path) -> list[list[str]]:
-    """Return names, modes and digests of the files that an image is built from."""
+    """Return name, mode and digest of each file in a folder that is built into an image."""
     files: list[list[str]] = []
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -213,7 +214,7 @@ def open_container(
     visible: Sequence[str],
     stopper: Stopper,
 ) -> ContainerWorkspace:
-    """Build the image of a task if it does not exist, and start a container from it."""
+    """Start a container from the image of a task. If the image does not exist, build it first."""
     engine = plan.engine
     with _building_lock:
         if engine not in _swept:
@@ -242,7 +243,7 @@ def open_container(
 
 
 def mounted_folders(visible: Sequence[str]) -> list[str]:
-    """Return the folders that can be mounted without hiding programs of the image."""
+    """Return those folders of `visible` that can be mounted without hiding programs of the image."""
     folders: list[str] = []
     for path in visible:
         of_system = any(
@@ -254,14 +255,14 @@ def mounted_folders(visible: Sequence[str]) -> list[str]:
 
 
 def _cpus(config: TaskConfig) -> float | None:
-    """Return the number of processors for a task, at most those of this machine, because engines refuse more."""
+    """Return the number of processors for a container, at most as many as this machine has: engines refuse more."""
     if config.cpus is None or config.cpus <= 0:
         return None
     return min(config.cpus, float(os.cpu_count() or 1))
 
 
 def variables_inside(workspace: ContainerWorkspace) -> dict[str, str]:
-    """Return the environment variables of commands in a container, such as PATH and HOME."""
+    """Return the environment variables that commands in a container have, such as PATH and HOME."""
     done = workspace.exec(["cat", "/proc/self/environ"])
     env: dict[str, str] = {}
     for pair in done.stdout.decode("utf-8", "replace").split("\0"):
@@ -272,6 +273,6 @@ def variables_inside(workspace: ContainerWorkspace) -> dict[str, str]:
 
 
 def folder_inside(workspace: ContainerWorkspace) -> str:
-    """Return the working folder of the image."""
+    """Return the working folder that the image sets."""
     done = workspace.exec(["pwd"])
     return done.stdout.decode("utf-8", "replace").strip() or "/"

@@ -42,25 +42,25 @@ class Step:
     """Everything after the instruction's name, including heredocs."""
     line: int
     env: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Environment variables at this step."""
+    """Environment variables that are set when this step runs."""
     flags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     sources: tuple[str, ...] = ()
     destination: str = ""
     folder: str = "/"
-    """Working folder at this step; for WORKDIR, the new one."""
+    """Working folder in which this step runs; for WORKDIR, the new one."""
     inline: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Contents that COPY takes from heredocs in the Dockerfile, by file name."""
+    """For COPY, the contents of files that are written as heredocs in the Dockerfile, by file name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dockerfile:
-    """A Dockerfile as steps."""
+    """A Dockerfile, read as a list of steps."""
 
     steps: tuple[Step, ...]
     env: Mapping[str, str]
-    """Variables that ENV sets and a container starts with."""
+    """Environment variables of a container, as ENV sets them."""
     folder: str
-    """The last working folder."""
+    """Working folder of a container: the one that the last WORKDIR sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def substitute(
     text: str,
     values: Mapping[str, str],
 ) -> str:
-    """Replace variables in a text. Unknown variables are empty."""
+    """Replace variables such as `$NAME` in a text. Unknown variables become empty."""
 
     def replaced(match: re.Match[str]) -> str:
         if match["escaped"]:
@@ -134,7 +134,7 @@ def substitute(
 
 
 def _instructions(text: str) -> Iterator[_Instruction]:
-    """Yield the instructions, with continued lines joined, without comments, and with heredocs separated."""
+    """Yield the instructions without comments. Continued lines are joined, and heredocs are kept apart."""
     lines = text.replace("\r\n", "\n").split("\n")
     index = 0
     while index < len(lines):
@@ -247,7 +247,7 @@ def _inline_name(word: str) -> str:
 
 
 def _flags(rest: str) -> tuple[dict[str, str], str]:
-    """Return the options at the start of an instruction, and the text after them."""
+    """Return the options (`--name=value`) at the start of an instruction, and the text after them."""
     flags: dict[str, str] = {}
     while rest.startswith("--"):
         flag, _, rest = rest.partition(" ")
@@ -274,7 +274,7 @@ def _pairs(
     variables: Mapping[str, str],
     line: int,
 ) -> dict[str, str]:
-    """Return the variables of ENV, in the form `NAME=value …` or `NAME value`."""
+    """Return the variables that an ENV instruction sets, in the form `NAME=value …` or `NAME value`."""
     first = text.split(None, 1)
     if first and "=" not in first[0]:
         if len(first) < 2:

@@ -1,4 +1,4 @@
-"""The environments of Harbor tasks, built from the Dockerfile and checked by the tests of the task."""
+"""The environments of Harbor tasks: built from the Dockerfile, and checked at the end by the task's own tests."""
 
 import json
 import math
@@ -38,7 +38,7 @@ TESTS, SOLUTION = "tests", "solution"
 VERIFIER_LOGS = "/logs/verifier"
 LOG_FOLDERS = ("/logs/agent", "/logs/artifacts")
 RUN_SCRIPT = 'command -v bash >/dev/null && exec bash "$0"; exec sh "$0"'
-"""Runs a script without a shebang line, in images that may have no bash."""
+"""Shell command that runs a script without a shebang line: with bash, or with sh in images without bash."""
 MOST_DISK_MB = 2048
 MOST_LOG = 4000
 EMPTY_DOCKERFILE = Dockerfile((), {}, "/")
@@ -49,39 +49,39 @@ _HARMLESS_WORDS = ("--version", "list", "show", "freeze", "-V", "run")
 
 @dataclass(frozen=True)
 class HarborTask:
-    """One task folder, read and planned."""
+    """A task folder that was read, with the plan how to run it."""
 
     folder: Path
     config: TaskConfig
     dockerfile: Dockerfile
     host: HostPlan | None = None
-    """How the task runs in a workspace of this machine; None if it runs in a container."""
+    """The steps that build the task's environment in a workspace of this machine; None if it runs in a container."""
     container: ContainerPlan | None = None
 
     @property
     def context(self) -> Path:
-        """The folder from which COPY reads."""
+        """The folder of the task from which COPY takes files."""
         return self.folder / "environment"
 
     @property
     def top(self) -> str:
-        """The folder that contains the task's top-level folders: a workspace's folder, or a container's root."""
+        """The path to put before absolute paths of the task: the folder of a workspace, or empty in a container."""
         return ROOT if self.container is None else ""
 
     @property
     def workdir(self) -> str:
-        """The folder in which the agent starts in a workspace."""
+        """The folder in which the agent starts, if the task runs in a workspace of this machine."""
         return self.config.workdir or self.dockerfile.folder
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Differences from the image or from Harbor, shown in the plan of a run."""
+        """How the environment differs from the task's image or from Harbor. The plan of a run shows these notes."""
         plan = self.container or self.host
         return plan.notes if plan is not None else ()
 
     @cached_property
     def digest(self) -> str:
-        """Digest of all files of the folder, and of the image."""
+        """Digest of all files in the task's folder, and of the image."""
         parts = []
         for path in sorted(self.folder.rglob("*")):
             if path.is_file() and not path.is_symlink():
@@ -93,7 +93,7 @@ class HarborTask:
 
 
 def read_task(folder: Path, tiers: Tiers) -> HarborTask:
-    """Read the task in a folder, and plan it for a workspace of this machine, or else for a container.
+    """Read the task in a folder, and plan how to run it: in a workspace of this machine, or else in a container.
 
     Raise `UsageError` if the task is broken, and `CannotRun` if it can run in neither.
     """
@@ -143,7 +143,7 @@ def _host_task(
     config: TaskConfig,
     dockerfile: Dockerfile | None,
 ) -> HarborTask:
-    """Return a task for a workspace of this machine. Raise `CannotRun` if it needs an image."""
+    """Return a task that runs in a workspace of this machine. Raise `CannotRun` if it needs an image."""
     if dockerfile is None:
         raise CannotRun("it has no Dockerfile")
     host = plan_steps(dockerfile, folder / "environment")
@@ -154,7 +154,7 @@ def _host_task(
 
 
 def check_files(folder: Path, config: TaskConfig) -> None:
-    """Raise `UsageError` if a required file is missing."""
+    """Raise `UsageError` if the task's folder lacks a required file."""
     needed = ["environment"]
     if not config.has_steps:
         needed += [INSTRUCTION, f"{TESTS}/test.sh"]
@@ -170,7 +170,7 @@ def check_files(folder: Path, config: TaskConfig) -> None:
 
 
 def _check_supported(config: TaskConfig, folder: Path) -> None:
-    """Raise `CannotRun` for settings that need more than one workspace."""
+    """Raise `CannotRun` if the task needs something that assay lacks, such as a GPU or several containers."""
     reasons = {
         "it is for Windows": config.operating_system != "linux",
         "it needs a GPU": bool(config.gpus) or config.has_tpu,
@@ -199,22 +199,22 @@ def _check_downloads(script: Path) -> None:
 
 @dataclass(frozen=True)
 class HarborEnvironment:
-    """The environments of all tasks in a folder, by sample id."""
+    """The environments of all tasks in a folder. The id of a sample selects its task."""
 
     tasks: Mapping[str, HarborTask] = field(repr=False)
     lines: tuple[str, ...] = ()
-    """Lines that the plan shows before the run."""
+    """Lines about the tasks that the plan shows before the run."""
 
     def digest(self, id: str) -> str:
-        """Return a digest of the task's folder."""
+        """Return a digest of the task's folder and image."""
         return self.tasks[id].digest
 
     def plan_lines(self) -> Sequence[str]:
-        """Return lines that say how many tasks can run, and how."""
+        """Return lines that say how many tasks can run, and where they run."""
         return self.lines
 
     def needs_machine(self) -> bool:
-        """Return True if tasks run in workspaces of this machine."""
+        """Return True if some task runs in a workspace of this machine."""
         return any(task.container is None for task in self.tasks.values())
 
     def open_container(
@@ -237,17 +237,17 @@ class HarborEnvironment:
         return WorkspaceLimits(memory_mb=memory, disk_mb=disk)
 
     def agent_seconds(self, id: str) -> float | None:
-        """Return the time limit of the agent."""
+        """Return the agent's time limit in seconds; None if the task sets none."""
         return self.tasks[id].config.agent_seconds
 
     def visible(self) -> tuple[str, ...]:
-        """Return the folders of this machine with the Python packages that tasks may use."""
+        """Return the folders of this machine that workspaces can read in addition: the current virtual environment."""
         if sys.prefix != sys.base_prefix:
             return (sys.prefix,)
         return ()
 
     def folders(self) -> tuple[str, ...]:
-        """Return the top-level folders to which the tasks write."""
+        """Return the top-level folders, besides the usual ones, to which tasks in workspaces write."""
         tops: set[str] = set()
         for task in self.tasks.values():
             if task.host is not None:
@@ -255,7 +255,11 @@ class HarborEnvironment:
         return tuple(sorted(tops))
 
     def prepare(self, workspace: AgentWorkspace, id: str) -> Prepared:
-        """Prepare the workspace: carry out the steps of the Dockerfile, unless the container's image contains them."""
+        """Make the workspace ready for the agent, and wait for the task's health check.
+
+        In a workspace of this machine, carry out the steps of the Dockerfile. The image of a container contains them
+        already.
+        """
         task = self.tasks[id]
         if isinstance(workspace, ContainerWorkspace):
             prepared = _prepare_container(workspace, task)
@@ -266,7 +270,7 @@ class HarborEnvironment:
         return prepared
 
     def solution(self, workspace: AgentWorkspace, id: str) -> Sequence[str] | None:
-        """Copy the solution, and return the command that runs it."""
+        """Copy the task's own solution into the workspace. Return the command that runs it; None without a solution."""
         task = self.tasks[id]
         script = task.folder / SOLUTION / "solve.sh"
         if not script.is_file():
@@ -284,9 +288,9 @@ class HarborEnvironment:
         return ["env", *assignments, *command]
 
     def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:
-        """Copy the tests, run them, and return the rewards.
+        """Copy the tests into the workspace and run them. Return the rewards that they write, and what they print.
 
-        Files that the agent left at their paths are removed first.
+        Files that the agent left where the tests belong are removed first.
         """
         task = self.tasks[id]
         tests = f"{task.top}/{TESTS}"
@@ -325,7 +329,7 @@ def _prepare_workspace(workspace: AgentWorkspace, task: HarborTask) -> Prepared:
 
 
 def _prepare_container(workspace: ContainerWorkspace, task: HarborTask) -> Prepared:
-    """Return the working folder and the environment variables of a container, with those that the task adds."""
+    """Return the working folder of a container, and its environment variables with those that the task adds."""
     for folder in LOG_FOLDERS:
         workspace.make_folder(folder)
     where = f"{task.folder}/{CONFIG}"
@@ -406,7 +410,7 @@ def _read(workspace: AgentWorkspace, path: str) -> str | None:
 
 
 def _variables(task: HarborTask) -> dict[str, str]:
-    """Return the environment variables of a task. PATH begins with the programs of this environment."""
+    """Return the environment variables of a task in a workspace. PATH begins with the current virtual environment."""
     where = f"{task.folder}/{CONFIG}"
     env = {
         **task.dockerfile.env,
@@ -425,9 +429,9 @@ def _resolve(
     env: Mapping[str, str],
     where: str,
 ) -> dict[str, str]:
-    """Return variables with `${NAME}` replaced from this machine's environment.
+    """Replace `${NAME}` in values by the variable NAME of this machine's environment.
 
-    Raise `UsageError` if one is not set.
+    Raise `UsageError` if a variable is not set.
     """
 
     def replaced(match: re.Match[str]) -> str:
@@ -450,7 +454,7 @@ def _carry_out(
     env: Mapping[str, str],
     seconds: float,
 ) -> None:
-    """Carry out one step of the Dockerfile."""
+    """Carry out one step of the Dockerfile in a workspace."""
     step = host_step.step
     if step.kind in ("COPY", "ADD"):
         _copy(workspace, host_step, task)
@@ -482,7 +486,7 @@ def _copy(
     host_step: HostStep,
     task: HarborTask,
 ) -> None:
-    """Carry out COPY or ADD."""
+    """Carry out a COPY or ADD step in a workspace."""
     step = host_step.step
     destination = os.path.join(step.folder, step.destination)
     paths = copied_files(step, task.context)
@@ -508,7 +512,7 @@ def _wait_until_healthy(
     task: HarborTask,
     prepared: Prepared,
 ) -> None:
-    """Run the health check until it succeeds. Raise `UsageError` if it never does."""
+    """Repeat the task's health check until it succeeds. Raise `UsageError` if it never does."""
     grace_ends = time.monotonic() + check.start_period
     failures = 0
     while True:

@@ -1,4 +1,4 @@
-"""Make a task of assay from Harbor's task folders, with one sample for each folder."""
+"""Make a task of assay from Harbor's task folders. Each folder is one sample."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ CANARY = "canary"
 
 @dataclass(frozen=True)
 class HarborRows:
-    """Reads the tasks in a folder as samples. A task that cannot run becomes a bad sample with the reason."""
+    """Returns each task folder as a sample. A task that cannot run becomes a bad sample with the reason."""
 
     folder: Path
     tasks: Mapping[str, HarborTask] = field(repr=False)
@@ -52,7 +52,7 @@ class HarborRows:
 
 @dataclass(frozen=True)
 class HarborReward:
-    """The reward that the tests of a task wrote; 0 if they wrote none."""
+    """Score: the rewards that the tests of a task wrote. Without any, it is 0 with the outcome `unparsed`."""
 
     name: ClassVar[str] = "reward"
     bounds: ClassVar[None] = None
@@ -72,7 +72,7 @@ def tasks_of(
     reference: str,
     tiers: Tiers = Tiers(),
 ) -> Sequence[Task]:
-    """Return the task in a folder, or one task for all task folders in it."""
+    """Return one task of assay for the task in a folder, or for all task folders in it."""
     folder = Path(reference).expanduser().resolve()
     is_single = is_task_folder(folder)
     folders = [folder]
@@ -123,14 +123,14 @@ def tasks_of(
 
 
 def _refusal(tiers: Tiers) -> str:
-    """Return the beginning of the error about a task that cannot run; the reason follows it."""
+    """Return the beginning of the error message about a task that cannot run. The reason is added to it."""
     if tiers.name == "container":
         return "cannot run in a container"
     return "cannot run without an image"
 
 
 def tier_of(tasks: Mapping[str, HarborTask]) -> str:
-    """Return the tier of all tasks for protocol ids: host, container, or mixed."""
+    """Return how the tasks run, for protocol ids: `host`, `container` or `mixed`."""
     names = set()
     for task in tasks.values():
         names.add("host" if task.container is None else "container")
@@ -145,7 +145,7 @@ def plan_lines(
     count: int,
     reasons: Counter[str],
 ) -> tuple[str, ...]:
-    """Return the plan's lines about the tasks: how many run in each way, and why the others cannot run."""
+    """Return the lines of a plan that say how many tasks run where, and why the others cannot run."""
     ways: Counter[str] = Counter()
     notes: Counter[str] = Counter()
     for task in tasks.values():
@@ -171,7 +171,7 @@ def plan_lines(
 
 
 def _where(task: HarborTask) -> str:
-    """Return where a task runs, as the plan says it."""
+    """Return where a task runs, in the words that the plan uses."""
     if task.container is None:
         return "in workspaces of this machine (tier host)"
     return f"in containers of {task.container.engine.kind} (tier container)"
@@ -200,7 +200,7 @@ def _is_canary(line: str) -> bool:
 
 
 def _instruction(sample: Sample) -> str:
-    """Return the prompt of a task: its instruction."""
+    """Return the prompt of a sample: the task's instruction."""
     return str(sample.input)
 
 

@@ -1,7 +1,8 @@
-"""Decide whether and how the environment of a task runs in a workspace, without an image (tier `host`).
+"""Decide whether and how the environment of a task runs in a workspace of this machine, without an image.
 
-The workspace shows the programs of this machine, so packages are not installed: they must exist on the machine. A task
-that needs a missing package, root or the network cannot run this way, and the plan says so before the run.
+In assay's settings this is the tier `host`. The workspace shows the programs of this machine, so packages are not
+installed: they must exist on the machine. A task that needs a missing package, root or the network cannot run this
+way, and the plan says so before the run.
 """
 
 import os
@@ -49,15 +50,15 @@ NETWORK_PROGRAMS = frozenset(
         "scp",
     }
 )
-"""Programs that download something when an image is built."""
+"""Programs that download something. A task whose Dockerfile runs one cannot use a workspace."""
 ROOT_PROGRAMS = frozenset(
     {"useradd", "adduser", "groupadd", "addgroup", "usermod", "passwd", "chpasswd", "su", "systemctl", "service",
      "sysctl", "mount", "setcap", "update-alternatives", "dpkg", "dpkg-reconfigure", "locale-gen", "apk", "yum", "dnf",
      "add-apt-repository", "apt-key", "gpg", "update-ca-certificates", "visudo", "crontab", "iptables", "ldconfig"}
 )  # fmt: skip
-"""Programs that would change the machine; a task that runs one cannot use a workspace."""
+"""Programs that would change the machine. A task whose Dockerfile runs one cannot use a workspace."""
 SKIPPED_PROGRAMS = frozenset({"chown", "chgrp", "apt-mark", "apt-cache"})
-"""Programs whose effect does not matter, because a workspace has only one user."""
+"""Programs that are not run, because their effect does not matter in a workspace, which has only one user."""
 GIT_FETCHES = frozenset({"clone", "fetch", "pull", "submodule", "lfs"})
 PROVIDED = {
     "build-essential": ("gcc", "make"),
@@ -88,7 +89,10 @@ PROVIDED = {
     "tmux": ("sh",),
     "asciinema": ("sh",),
 }  # fmt: skip
-"""The programs that prove a package is installed, if their names differ; `sh` for packages that tasks do not need."""
+"""For each Debian package, programs that prove it is there, if they have other names than the package.
+
+`sh` stands for packages that tasks do not need.
+"""
 SYSTEM_TOPS = frozenset(
     {
         "/",
@@ -106,7 +110,10 @@ SYSTEM_TOPS = frozenset(
         "/usr",
     }
 )
-"""Top-level folders that a task cannot write to: a workspace shows this machine's files there, or leaves them empty."""
+"""Top-level folders that a task cannot write to.
+
+A workspace shows this machine's files there, or leaves them empty.
+"""
 CONTROL_WORDS = frozenset({"if", "for", "while", "until", "case", "{", "(", "function"})
 DPKG_STATUS = Path("/var/lib/dpkg/status")
 _SEPARATORS = re.compile(r"(&&|\|\||;|\n)")
@@ -120,34 +127,34 @@ class CannotRun(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HostStep:
-    """A step of the Dockerfile in the form in which a workspace carries it out."""
+    """A step of the Dockerfile, with the command that a workspace runs for it."""
 
     step: Step
     command: str = ""
-    """The shell text to run; empty for steps that are not commands."""
+    """The shell text to run; empty for steps other than RUN."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostPlan:
-    """How to build an environment in a workspace."""
+    """The steps that build a task's environment in a workspace."""
 
     steps: tuple[HostStep, ...]
     notes: tuple[str, ...] = ()
-    """Differences from the image, such as other versions of packages."""
+    """How the workspace differs from the image, such as other versions of packages."""
     tops: tuple[str, ...] = ()
-    """Top-level folders to which the task writes, in addition to those of every workspace."""
+    """Top-level folders to which the task writes, besides those that every workspace has."""
 
 
 @dataclass(slots=True)
 class _Findings:
-    """Collects facts about an environment while its steps are read."""
+    """Collects notes and top-level folders while the steps of a Dockerfile are read."""
 
     context: Path
     notes: list[str] = field(default_factory=list)
     tops: set[str] = field(default_factory=set)
 
     def need_writable(self, path: str) -> None:
-        """Note the top-level folder of a path. Raise `CannotRun` if it is not writable."""
+        """Note the top-level folder of a path to which a step writes. Raise `CannotRun` if the folder is read-only."""
         top = f"/{path.lstrip('/').partition('/')[0]}"
         if top in SYSTEM_TOPS or top in _read_only_tops():
             raise CannotRun(f"it writes to {top}")
@@ -156,7 +163,7 @@ class _Findings:
 
 
 def plan_steps(dockerfile: Dockerfile, context: Path) -> HostPlan:
-    """Return the steps for a workspace. Raise `CannotRun` with the first reason why they cannot be carried out."""
+    """Return the plan for a workspace. Raise `CannotRun` with the first reason why a step cannot be carried out."""
     steps: list[HostStep] = []
     findings = _Findings(context)
     froms = 0
@@ -210,7 +217,7 @@ def _check_copy(step: Step, findings: _Findings) -> None:
 
 
 def _matches(context: Path, source: str) -> Iterator[Path]:
-    """Yield the files that match a source of COPY. Files outside the build context are left out."""
+    """Yield the files that match a source pattern of COPY. Files outside the build context are left out."""
     relative = source.lstrip("/")
     top = context.resolve()
     if relative in ("", ".", "./"):
@@ -226,7 +233,7 @@ def _matches(context: Path, source: str) -> Iterator[Path]:
 
 
 def copied_files(step: Step, context: Path) -> list[Path]:
-    """Return the files and folders that COPY or ADD puts into the workspace."""
+    """Return the files and folders that a COPY or ADD step puts into the workspace."""
     paths: list[Path] = []
     for source in step.sources:
         if source not in step.inline:
@@ -235,9 +242,9 @@ def copied_files(step: Step, context: Path) -> list[Path]:
 
 
 def _harmless(step: Step, findings: _Findings) -> str:
-    """Return the shell text of RUN without parts that a workspace does not need; empty if nothing is left.
+    """Return the shell text of a RUN step without commands that a workspace does not need; empty if nothing is left.
 
-    Raise `CannotRun` for a part that a workspace cannot carry out.
+    Raise `CannotRun` for a command that a workspace cannot carry out.
     """
     if "mount" in step.flags:
         raise CannotRun("it mounts something while it is built")
@@ -260,9 +267,10 @@ def _harmless(step: Step, findings: _Findings) -> str:
 
 
 def _pieces(text: str) -> list[str] | None:
-    """Return the commands of a shell text and the separators between them.
+    """Split a shell text into its commands and the separators between them.
 
-    Return None if the text has control words, or quotes that span several commands.
+    Return None if it cannot be split safely: it has control words, heredocs or substitutions, or a quote spans
+    several commands.
     """
     if "<<" in text or "$(" in text or "`" in text:
         return None
@@ -287,7 +295,7 @@ def _pieces(text: str) -> list[str] | None:
 
 
 def _split_outside_quotes(text: str) -> list[str]:
-    """Split a shell text at separators that are not quoted."""
+    """Split a shell text at separators such as `&&` that are not quoted."""
     pieces = [""]
     quote = ""
     index = 0
@@ -317,7 +325,7 @@ def _keep_if_needed(
     step: Step,
     findings: _Findings,
 ) -> str:
-    """Return the command to run in the workspace: `piece`, or `true` if its effect already exists there."""
+    """Return the command that the workspace runs: `piece`, or `true` if the effect of `piece` is not needed there."""
     if _LINKS_PYTHON.search(piece):
         return "true"
     for part in _split_pipes(piece):
@@ -367,7 +375,7 @@ def _check_program(program: str) -> None:
 
 
 def _check_fetches(text: str) -> None:
-    """Raise if a shell text that could not be split into commands installs packages."""
+    """Raise if a shell text that could not be split into commands installs packages or downloads with git."""
     match = re.search(r"\b(apt-get|apt|pip3?|git)\s+(install|clone|update)\b", text)
     if match:
         raise CannotRun(f"it needs {match[0]} inside a longer script")

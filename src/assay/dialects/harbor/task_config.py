@@ -1,6 +1,6 @@
 """Read the settings of a Harbor task from `task.toml`, as Harbor itself does.
 
-Numbers may be written as text, as harbor allows. Unknown keys are ignored.
+Numbers may be written as text, as Harbor allows. Unknown keys are ignored.
 """
 
 import math
@@ -32,7 +32,7 @@ BUILD_SECONDS = 600.0
 
 
 class ConfigFault(ValueError):
-    """A value in `task.toml` that harbor refuses. The message begins with its key."""
+    """Raised for a value in `task.toml` that Harbor refuses. The message begins with the value's key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class HealthCheck:
 
 @dataclass(frozen=True, slots=True)
 class TaskConfig:
-    """The settings that decide how a task runs."""
+    """The settings in `task.toml` that decide how a task runs."""
 
     agent_seconds: float | None = None
     verifier_seconds: float = VERIFIER_SECONDS
@@ -65,7 +65,7 @@ class TaskConfig:
     """The user who runs the agent in a container; empty for the user of the image."""
     verifier_user: str = ""
     allows_network: bool = False
-    """True if the task allows it explicitly. Harbor's default does not count."""
+    """True if the task explicitly allows the network, so that Harbor's default does not count."""
     allowed_hosts: tuple[str, ...] = ()
     gpus: int = 0
     has_tpu: bool = False
@@ -78,7 +78,7 @@ class TaskConfig:
 
 
 def read_config(path: Path) -> TaskConfig:
-    """Return the settings in a file. Raise `UsageError` with the key at fault."""
+    """Return the settings in a `task.toml`. If a value is invalid, raise `UsageError` with its key."""
     try:
         return config_of(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
@@ -102,7 +102,7 @@ def read_config(path: Path) -> TaskConfig:
 
 
 def config_of(values: Mapping[str, Any]) -> TaskConfig:
-    """Return the settings in a parsed file. Raise `ConfigFault` for a value that harbor refuses."""
+    """Return the settings in a parsed `task.toml`. Raise `ConfigFault` for a value that Harbor refuses."""
     check_text(values, "schema_version", "version")
     _check_package(_table(values, "task"))
     metadata = _table(values, "metadata")
@@ -142,7 +142,7 @@ def config_of(values: Mapping[str, Any]) -> TaskConfig:
 
 
 def _environment_of(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the section `environment`."""
+    """Return the settings of the section `environment`, as fields of `TaskConfig`."""
     name = "environment"
     _check_network(table, name, may_be_unset=False)
     system = table.get("os", "linux")
@@ -176,7 +176,7 @@ def _environment_of(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def number(value: object) -> float:
-    """Return a number, which may be written as text. Raise `ValueError` for anything else."""
+    """Convert a value to a number. It may be written as text. Raise `ValueError` for anything else."""
     if isinstance(value, (int, float)):
         return float(value)
     if isinstance(value, str):
@@ -185,7 +185,7 @@ def number(value: object) -> float:
 
 
 def integer(value: object) -> int:
-    """Return a whole number, which may be written as text or with a zero fraction."""
+    """Convert a value to a whole number. It may be written as text or with a zero fraction."""
     if isinstance(value, str):
         text = value.strip()
         if re.fullmatch(r"[+-]?\d+(\.0*)?", text):
@@ -199,7 +199,7 @@ def integer(value: object) -> int:
 
 
 def truth(value: object) -> bool:
-    """Return a boolean, which may be written as a number or a word."""
+    """Convert a value to a boolean. It may be written as a number or a word."""
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)) and value in (0, 1):
@@ -214,7 +214,7 @@ def check_text(
     *keys: str,
     prefix: str = "",
 ) -> None:
-    """Raise if a value is not a text."""
+    """Raise if the value of one of these keys is not a text."""
     for key in keys:
         value = table.get(key)
         if value is not None and not isinstance(value, str):
@@ -237,7 +237,7 @@ def _optional(
     key: str,
     read: Callable[[Any], T],
 ) -> T | None:
-    """Return the value of a key, converted by `read`; None if it is not set."""
+    """Return the value of a key, converted by `read`; None if the key is not set."""
     value = table.get(key)
     if value is None:
         return None
@@ -279,7 +279,7 @@ def _megabytes(
     table: Mapping[str, Any],
     kind: str,
 ) -> int | None:
-    """Return a size in MB, also from the older key whose value has a unit."""
+    """Return a size in MB from the key `<kind>_mb`, or from the older key `<kind>`, whose value has a unit."""
     key = f"{kind}_mb"
     size: int | None = _optional(table, "environment", key, integer)
     older = table.get(kind)
@@ -297,7 +297,7 @@ def _megabytes(
 
 
 def _check_package(table: Mapping[str, Any]) -> None:
-    """Raise if the section `task` does not name a package."""
+    """Raise if the section `task`, which describes the package, is invalid, for example without a name."""
     if not table:
         return
     name = table.get("name")
@@ -327,7 +327,7 @@ def _check_network(
     *,
     may_be_unset: bool,
 ) -> None:
-    """Raise if the network mode and the allowed hosts contradict each other."""
+    """Raise if the network mode and the allowed hosts of a section contradict each other."""
     mode = table.get("network_mode")
     hosts = table.get("allowed_hosts")
     if mode is not None and mode not in NETWORK_MODES:
@@ -345,7 +345,7 @@ def _check_network(
 
 
 def _check_host(host: str, section: str) -> None:
-    """Raise if an entry is neither a host name nor an address or range."""
+    """Raise if an entry of the allowed hosts is neither a host name nor an IP address or range."""
     from ipaddress import ip_address, ip_network
 
     text = host.strip().lower().rstrip(".")
@@ -381,7 +381,7 @@ def _check_user(
 
 
 def _user(table: Mapping[str, Any]) -> str:
-    """Return the user in a section, a name or a number, as text; empty if it is not set."""
+    """Return the user that a section names, as text. It may be a number; it is empty if it is not set."""
     user = table.get("user")
     if user is None:
         return ""
@@ -440,7 +440,7 @@ def _mcp_servers(table: Mapping[str, Any]) -> list[Any]:
 
 
 def _has_steps(values: Mapping[str, Any]) -> bool:
-    """Return True if the task has several steps. Raise if a step cannot be read."""
+    """Return True if the task has steps. Raise if the settings of a step are invalid."""
     steps = values.get("steps")
     if steps is None:
         return False
@@ -467,7 +467,7 @@ def _is_step_name(name: str) -> bool:
 
 
 def _check_step(step: Mapping[str, Any]) -> None:
-    """Raise if the settings of a step cannot be read."""
+    """Raise if the settings of a step are invalid."""
     agent = _table(step, "agent")
     verifier = _table(step, "verifier")
     for name, table in (("agent", agent), ("verifier", verifier)):
@@ -488,7 +488,7 @@ def _check_step(step: Mapping[str, Any]) -> None:
 
 
 def _check_artifacts(artifacts: object) -> None:
-    """Raise if an artifact has no source, or if its path leaves its folder."""
+    """Raise if an artifact of the task has no source, or if its path leads out of the folder of artifacts."""
     if not isinstance(artifacts, list):
         raise ConfigFault("artifacts must be a list")
     for artifact in artifacts:
@@ -507,7 +507,7 @@ def _check_artifacts(artifacts: object) -> None:
 
 
 def _is_inside(path: str) -> bool:
-    """Return True if a path is inside the folder of artifacts and is not the file that lists them."""
+    """Return True if a path stays inside the folder of artifacts and is not `manifest.json`, which lists them."""
     parts = PurePosixPath(path).parts
     if "\\" in path or path.startswith("/") or not parts or ".." in parts:
         return False

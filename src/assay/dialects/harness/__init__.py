@@ -1,1 +1,1 @@
-"""The code that lm-eval and its fork lmms-eval share: names in YAML files, rows, random numbers and result rows."""
+"""The code that lm-eval and its fork lmms-eval share: names in YAML files, rows, random numbers and results."""

@@ -1,4 +1,4 @@
-"""Check a user's own task file: names that the library does not know, values, templates, and keys written twice.
+"""Check a user's own task file: unknown names, invalid values and templates, and keys written twice.
 
 The library itself would fail on most faults with a Python traceback, or only after a model was asked.
 """
@@ -25,7 +25,7 @@ KEYS_OF_FILES = frozenset(
         "aggregate_metric_list",
     }
 )
-"""Keys of task files that are not part of a task's configuration."""
+"""Keys that task files may have in addition to those of a task's configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class KnownNames:
     title: str
     """Name of the library in messages."""
     keys: Collection[str]
-    """Keys of a task."""
+    """The keys of a task's configuration."""
     fewshot_keys: Collection[str]
     filters: Collection[str]
     metrics: Collection[str]
@@ -46,7 +46,7 @@ class KnownNames:
         config: Mapping[str, Any],
         where: str,
     ) -> UsageError | None:
-        """Return an error about the first unknown key, filter or metric of a configuration, or None."""
+        """Return an error about the first unknown key, filter or metric of a configuration; None if all are known."""
         error = self._unknown_key(config, where) or self._unknown_filter(config, where)
         if error is not None or config.get("process_results"):
             return error
@@ -64,7 +64,10 @@ class KnownNames:
         return None
 
     def unknown_aggregation(self, metric_list: object, where: str) -> UsageError | None:
-        """Return an error about the first unknown aggregation, for which the library would silently use the mean."""
+        """Return an error about the first unknown aggregation; None if all are known.
+
+        The library would silently use the mean instead.
+        """
         for metric in _mappings(metric_list):
             name = metric.get("aggregation")
             if isinstance(name, str) and not _is_known(name, self.aggregations):
@@ -82,7 +85,7 @@ class KnownNames:
         config: Mapping[str, Any],
         where: str,
     ) -> UsageError | None:
-        """Return an error about the first unknown key of a task, or None. Groups have other keys."""
+        """Return an error about the first unknown key of a task; None if all are known. Groups are not checked."""
         if "group" in config or "class" in config:
             return None
         task_keys = set(self.keys)
@@ -154,10 +157,10 @@ TEXTS = (
     "fewshot_delimiter",
     "output_type",
 )
-"""Keys whose value must be a string."""
+"""Keys of a task whose value must be a string."""
 TEXTS_OR_FUNCTIONS = ("doc_to_text", "description", "gen_prefix")
 FUNCTIONS = ("process_docs", "process_results", "custom_dataset")
-"""Keys whose value must be a function."""
+"""Keys of a task whose value must be a function."""
 METRIC_KEYS = (
     "metric",
     "aggregation",
@@ -168,11 +171,11 @@ METRIC_KEYS = (
     "ignore_numbers",
     "regexes_to_ignore",
 )
-"""Keys of a metric that the library reads. It passes all others to the metric's function."""
+"""Keys of an entry in `metric_list` that the library reads. It passes all other keys to the metric's function."""
 NUMBERS = ("temperature", "top_p", "top_k")
 """Generation options whose value is a number."""
 COUNTS = {"num_fewshot": 0, "repeats": 1}
-"""Keys whose value is an integer, each with the smallest valid value."""
+"""Keys of a task whose value is an integer, each with the smallest valid value."""
 
 
 def check_task_values(
@@ -180,7 +183,7 @@ def check_task_values(
     where: str,
     is_lm_eval: bool,
 ) -> None:
-    """Raise for an invalid value in a merged task file."""
+    """Raise for an invalid value in a task file, which is already merged with its includes."""
     check_one_key_each(where)
     if "class" in config:
         return
@@ -387,7 +390,7 @@ def _mappings_in(
     key: str,
     where: str,
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the entries of a list of mappings. Raise if the value is something else."""
+    """Yield the mappings in the list under `key`. Raise if the value is not a list of mappings."""
     value = config.get(key)
     entries = [] if value is None else value
     is_list = isinstance(entries, list)
@@ -481,7 +484,7 @@ def _fault(
     problem: str,
     fix: str,
 ) -> UsageError:
-    """Return an error about the value of a key."""
+    """Build an error about the value of a key in a task file."""
     return UsageError(
         f"`{key}` {problem}",
         where=f"{where}, key `{key}`",

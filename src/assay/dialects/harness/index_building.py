@@ -1,4 +1,4 @@
-"""Build an index of task files: the names they define, read from YAML without importing the library."""
+"""Build an index of task files: all names that they define, read from YAML without importing the library."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from .task_yaml import FUNCTION, as_list, includes_of, read_yaml
 
 
 def index_of_folder(folder: Path, library: Library) -> Index:
-    """Return all names that the YAML files of a folder define."""
+    """Return an index of the names that all YAML files below a folder define."""
     return index_of_files([path for path, _ in yaml_files(folder)], library)
 
 
@@ -21,7 +21,7 @@ def index_of_files(
     library: Library,
     root: str = "",
 ) -> Index:
-    """Return the names that YAML files define. If a name is defined twice, the first definition counts.
+    """Return an index of the names that YAML files define. If a name is defined twice, the first definition counts.
 
     `root` is the folder of the package's tasks; its subfolders are families of tasks.
     """
@@ -72,7 +72,7 @@ def group_name(
 
 
 class _Reader:
-    """Reads the names that files define. A base file shared by many tasks is read once."""
+    """Reads the names that YAML files define. A file included by many tasks is read once."""
 
     def __init__(self, library: Library, root: str) -> None:
         self._library = library
@@ -80,7 +80,7 @@ class _Reader:
         self._included: dict[str, dict[str, Any]] = {}
 
     def entries_of(self, path: str) -> Iterator[tuple[IndexEntry, list[str]]]:
-        """Yield each entry that a file defines, with its tags. A base file without a name yields nothing."""
+        """Yield each name that a file defines as an index entry, with its tags. A file without names yields nothing."""
         try:
             config = self._merge(path, ())
         except (UsageError, OSError, RecursionError):
@@ -158,7 +158,7 @@ class _Reader:
 
 
 def _functions_in(value: object) -> Iterator[str]:
-    """Yield the functions that a configuration names after `!function`, at any depth."""
+    """Yield the function names after `!function` in a configuration, at any depth."""
     if isinstance(value, str):
         if value.startswith(FUNCTION):
             yield value.removeprefix(FUNCTION)

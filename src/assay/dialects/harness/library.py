@@ -1,4 +1,4 @@
-"""Describe a task library: where its files are, and how its YAML differs from the other library's."""
+"""Describe a task library, lm-eval or lmms-eval: where its files are, and how its YAML differs from the other's."""
 
 import importlib.metadata
 import importlib.util
@@ -10,14 +10,14 @@ from ...core import MissingExtra
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """One of the two task libraries, lm-eval or lmms-eval."""
+    """The properties of lm-eval or of lmms-eval that assay's shared code needs."""
 
     module: str
     """Name of its package, which is also the prefix of its task names."""
     title: str
     """Name of the library in messages and documentation."""
     extra: str
-    """The extra that installs the library: `assay[lm-eval]`."""
+    """The pip extra that installs the library, such as `assay[lm-eval]`."""
     groups_are_lists: bool = False
     """True if a group is a file whose `task` is a list, and `group` in a task file is a tag."""
     first_include_wins: bool = False
@@ -25,11 +25,17 @@ class Library:
 
     @property
     def prefixes(self) -> tuple[str, str]:
-        """The prefixes of the library's names. The first one is the usual spelling."""
+        """The two prefixes of the library's task names, such as `lm_eval/` and `lm-eval/`.
+
+        The first one is the usual one.
+        """
         return f"{self.module}/", f"{self.title}/"
 
     def claims_name(self, reference: str) -> str | None:
-        """Say why a name is a task of the library; None if it is not. An existing file or folder takes precedence."""
+        """Return why a name is a task of the library; None if it is not.
+
+        An existing file or folder takes precedence.
+        """
         if Path(reference).exists():
             return None
         if reference.startswith(self.prefixes) or f"{reference}/" in self.prefixes:
@@ -37,7 +43,7 @@ class Library:
         return None
 
     def knows(self, name: str) -> str | None:
-        """Return `lm_eval/NAME` for a name without prefix if the installed package has such a task; else None."""
+        """Return `lm_eval/NAME` for a NAME without prefix if the installed library has such a task; else None."""
         from .task_index import installed_index
 
         if name in installed_index(self):
@@ -51,14 +57,14 @@ class Library:
         return files_named(name, folder, self)
 
     def name_of(self, reference: str) -> str:
-        """Return the reference without the library's prefix; empty if there is only the prefix."""
+        """Return a reference without the library's prefix; empty if it does not have the prefix."""
         for prefix in self.prefixes:
             if reference.startswith(prefix):
                 return reference.removeprefix(prefix)
         return ""
 
     def tasks_folder(self) -> Path | None:
-        """Return the folder of the installed package's tasks; None if the package is not installed."""
+        """Return the folder with the installed package's task files; None if the package is not installed."""
         spec = importlib.util.find_spec(self.module)
         if spec is None or not spec.submodule_search_locations:
             return None
@@ -68,7 +74,7 @@ class Library:
         return None
 
     def need_tasks_folder(self) -> Path:
-        """Return the folder of the package's tasks. Raise with the command to install it if it is missing."""
+        """Return the folder with the package's task files. If it is missing, raise with the command to install it."""
         folder = self.tasks_folder()
         if folder is None:
             raise MissingExtra(self.module, self.extra)

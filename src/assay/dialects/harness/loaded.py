@@ -1,4 +1,4 @@
-"""Types of loaded tasks of a library and their documents."""
+"""Types for the tasks that lm-eval or lmms-eval loads, and for their documents."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from .questions import Question
 from .random_state import RandomState
 
 SUBTASK = "subtask"
-"""The tag that names a sample's task within a group."""
+"""The tag of a sample that names its task within a group."""
 
 
 class TaskConfig(Protocol):
@@ -44,11 +44,11 @@ class LibraryTask(Protocol):
     _filters: Sequence[Any]
 
     def dump_config(self) -> dict[str, Any]:
-        """Return the configuration as plain values."""
+        """Return the configuration as values that JSON can hold."""
         ...
 
     def aggregation(self) -> Mapping[str, Callable[[list[Any]], object]]:
-        """Return the aggregation function of each metric."""
+        """Return the function that aggregates each metric over all rows."""
         ...
 
     def doc_to_target(self, doc: object) -> object:
@@ -60,7 +60,7 @@ class LibraryTask(Protocol):
         ...
 
     def doc_to_prefix(self, doc: object) -> str | None:
-        """Return the text with which every answer begins."""
+        """Return the text that the task puts at the beginning of every answer."""
         ...
 
     def process_results(
@@ -79,7 +79,7 @@ class LibraryGroup(Protocol):
     def aggregate(
         self, metrics: Mapping[str, Mapping[str, Any]]
     ) -> Mapping[str, object]:
-        """Return the numbers of the group, computed from those of its tasks."""
+        """Return the metrics of the group, computed from those of its tasks."""
         ...
 
     def get_all_groups(self) -> Sequence["LibraryGroup"]:
@@ -97,12 +97,12 @@ class LoadedTask:
 
     name: str
     task: Any
-    """The task object of the library."""
+    """The library's own object for the task."""
     shots: int
     digest: str
     """Digest of the resolved configuration and the source of its functions."""
     version: str
-    """`metadata.version` of the task."""
+    """The version that the task declares as `metadata.version`."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,11 @@ class Loaded:
     name: str
     tasks: Mapping[str, LoadedTask]
     group: LibraryGroup | None = None
-    """The group of the library; None for a single task."""
+    """The library's own object for the group; None for a single task."""
     is_own: bool = False
-    """True for a task of a user's file."""
+    """True if the task is defined in a user's file."""
     random_state: RandomState = field(default_factory=RandomState)
-    """State of the random generators after the tasks were loaded; building the documents continues from it."""
+    """State of the random generators after the tasks were loaded. Building the documents continues from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,10 @@ def described(
     shots: int,
     code: str = "",
 ) -> LoadedTask:
-    """Return a loaded task with a digest of its resolved configuration. `code` is a digest of its helper modules."""
+    """Return a loaded task with a digest of its resolved configuration.
+
+    `code` is the digest of its helper modules, which is part of that digest.
+    """
     config = dict(task.dump_config())
     metadata = config.pop("metadata", None)
     version = ""
@@ -183,24 +186,27 @@ class Document:
     id: str
     subtask: LoadedTask
     number: int
-    """Position in the task's data."""
+    """The index of the row in the task's data."""
     row: Any
     instances: list[Any] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     random_state: RandomState | None = None
-    """State of the random generators after the document's requests were built. Metrics continue from the last one."""
+    """State of the random generators after this document's requests were built.
+
+    Metrics continue from the state of the last document.
+    """
     metrics: list[tuple[Any, str, Any]] = field(default_factory=list)
-    """Metric, filter and value of each number that the library computed."""
+    """Metric, filter and value for each value that the library computed for this document."""
     logged: list[Any] = field(default_factory=list)
-    """The entries about the document in the library's sample log, one for each filter."""
+    """The lines about the document in the library's sample log, one for each filter."""
 
 
 NO_TEXT = "Context is not a string!"
-"""The message of lm-eval's error about a question that is not a text."""
+"""lm-eval's error message if a task builds a question that is not a text."""
 
 
 def row_fault(error: Exception, where: str) -> Exception:
-    """Return a one-line error for an exception that a task's code raised about a row."""
+    """Convert an exception that a task's code raised for a row to a one-line error."""
     if isinstance(error, (UsageError, DataError)):
         return error
     kind = type(error).__name__
@@ -237,7 +243,7 @@ def row_fault(error: Exception, where: str) -> Exception:
 
 
 def target_text(document: Document) -> object:
-    """Return the right answer as the journal records it; None if the task names none."""
+    """Return the right answer of a document for the journal; None if the task has none."""
     task, row = document.subtask.task, document.row
     try:
         target = task.doc_to_target(row)

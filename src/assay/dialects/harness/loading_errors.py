@@ -1,4 +1,4 @@
-"""Turn every error while a library loads a task into a one-line error."""
+"""Turn every error that a library raises while it loads a task into a one-line error."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,9 +9,9 @@ from pathlib import Path
 from ...core import AssayError, UsageError, shorten, trust
 
 NO_ROWS = "out of bounds for size 0"
-"""The message of `datasets` if a task reads the first row of an empty table."""
+"""The error message of `datasets` if a task reads the first row of an empty table."""
 KEYS_READ = frozenset({"doc_to_text", "doc_to_target", "doc_to_choice"})
-"""Methods of the libraries' tasks, each of which reads the key of the same name."""
+"""Methods of a task that read the configuration key of the same name."""
 Explain = Callable[[], UsageError | None]
 """A function that returns an error about unknown names in a task's configuration, or None."""
 
@@ -106,7 +106,7 @@ def _one_line(
 
 
 def _key_of(error: BaseException) -> str:
-    """Return the key that the library was reading, as a suffix for the location; empty if it is unknown."""
+    """Return the configuration key that the library was reading as `, key `NAME``; empty if it is unknown."""
     key = ""
     trace = error.__traceback__
     while trace is not None:
@@ -118,7 +118,7 @@ def _key_of(error: BaseException) -> str:
 
 
 def _own_line(error: BaseException, where: str) -> str:
-    """Return file and line of the last frame in a user's own helper module; empty if there is none."""
+    """Return `file:line` of the error in a user's own helper module; empty if it is elsewhere."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     folder = Path(where).parent
@@ -133,7 +133,7 @@ def _own_line(error: BaseException, where: str) -> str:
 
 
 def _names_helper(where: str, module: str) -> bool:
-    """Return True if a task file takes functions from a module of that name."""
+    """Return True if a task file names functions of this helper module after `!function`."""
     file = Path(where)
     if file.suffix not in (".yaml", ".yml") or not file.is_file():
         return False

@@ -1,7 +1,7 @@
-"""Patch a library after its import: less output, compiled templates, and time limits.
+"""Patch a library after its import: less output, cached templates, and time limits.
 
-A thread watches code that has a time limit, and raises an exception in a thread that exceeds it. Code that waits inside
-a system call is interrupted when the call returns.
+A thread watches code that has a time limit, and raises an exception in a thread that exceeds it. Code that waits
+inside a system call is interrupted when the call returns.
 """
 
 import logging
@@ -28,7 +28,7 @@ LONGEST_IMPORT = 120.0
 
 
 def quiet_datasets() -> None:
-    """Turn off progress bars and warnings of the libraries that load data."""
+    """Turn off progress bars and warnings of `datasets` and `huggingface_hub`."""
     import datasets
 
     datasets.disable_progress_bars()
@@ -78,7 +78,7 @@ def limited_import(file: Path) -> Iterator[None]:
 
 
 CHECKED_EVERY = 0.5
-"""Seconds between two checks."""
+"""Seconds between two checks of the time limits."""
 
 
 class _TookTooLong(BaseException):
@@ -93,7 +93,7 @@ class _Running:
 
 
 class _Watch:
-    """The blocks of code that have a limit, and the thread that watches them."""
+    """A thread that watches blocks of code with time limits, and the list of these blocks."""
 
     def __init__(self) -> None:
         self._running: list[_Running] = []
@@ -101,7 +101,7 @@ class _Watch:
         self._is_watching = False
 
     def add(self, seconds: float) -> _Running:
-        """Watch the current thread from now on."""
+        """Start to watch a block of code in the current thread. It may take `seconds`."""
         running = _Running(threading.get_ident(), time.monotonic() + seconds)
         with self._lock:
             self._running.append(running)
@@ -114,7 +114,7 @@ class _Watch:
         return running
 
     def remove(self, running: _Running) -> None:
-        """Stop watching, and withdraw an exception that was not raised yet."""
+        """Stop watching a block of code, and withdraw an exception that was not raised yet."""
         with self._lock:
             self._running.remove(running)
             if running.is_stopped:

@@ -1,4 +1,4 @@
-"""Build prompts for the requests of a library, with their media."""
+"""Build prompts from the requests of a library's task, with their images and audio clips."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ AUDIO_MARK = "<audio>"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt for the model, and the library's requests that its answer completes."""
+    """A prompt for the model, and those requests of the library that its answer completes."""
 
     prompt: Prompt
     requests: tuple[int, ...]
-    """Indices of the document's requests; one for each continuation."""
+    """Indices in the document's list of requests. If the prompt has continuations, there is one for each."""
 
     def answers(self, output: Output) -> list[Any]:
-        """Return the answer to each request as lm-eval expects it."""
+        """Return the answer to each request as lm-eval expects it: log-probability and greediness, or a text."""
         if self.prompt.continuations is not None:
             return [(entry.logprob, entry.greedy) for entry in output.likelihoods]
         if self.prompt.rolling:
@@ -38,7 +38,7 @@ class Question:
 
 
 def medium_of(kind: Callable[[Any], Medium], value: object) -> Medium:
-    """Make an image or clip of a value in a row of `datasets`: bytes, a path, audio samples, or a Pillow image."""
+    """Make an image or a clip from a value in a row of `datasets`: bytes, a path, audio samples, or a Pillow image."""
     if isinstance(value, Mapping):
         if value.get("bytes"):
             return kind(value["bytes"])
@@ -73,7 +73,10 @@ def with_media(
     turns: Sequence[Message],
     media: Sequence[Part],
 ) -> tuple[Message, ...]:
-    """Insert media at their marks in the text of the turns. Media without a mark come first in the last question."""
+    """Insert images and clips at their marks in the text of the turns.
+
+    Media without a mark are placed at the beginning of the last question.
+    """
     waiting = list(media)
     placed: list[Message] = []
     for turn in turns:

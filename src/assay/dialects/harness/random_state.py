@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 RANDOM_SEED = 0
-"""Seed of Python's `random` while tasks are loaded, the same as in lm-eval and lmms-eval."""
+"""Seed of Python's `random` while tasks are loaded, equal to that of lm-eval and lmms-eval."""
 OTHER_SEED = 1234
-"""Seed of numpy while tasks are loaded, and of drawing few-shot examples, the same as in both libraries."""
+"""Seed of numpy while tasks are loaded, and of few-shot draws, equal to that of lm-eval and lmms-eval."""
 
 
 class RandomState:
@@ -26,7 +26,7 @@ class RandomState:
 
     @classmethod
     def current(cls) -> "RandomState":
-        """Return a copy of the generators as they are now."""
+        """Return the current state of the global generators."""
         import numpy
 
         state = cls()
@@ -45,7 +45,7 @@ class RandomState:
 
     @staticmethod
     def current_position() -> tuple[int, int]:
-        """Return the positions of the generators in their blocks of numbers, which change with every draw."""
+        """Return the positions of the generators in their buffers of random numbers. They change with every draw."""
         import numpy
 
         # The third entry of numpy's state: its stubs do not say that this state is a tuple.

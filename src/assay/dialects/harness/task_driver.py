@@ -45,15 +45,15 @@ from .task_results import (
 from .task_settings import TaskSettings
 
 SCORED_AT_ONCE = 16
-"""Number of documents to score before the event loop gets its turn again."""
+"""Number of documents to score before the event loop may do other work."""
 
 Chosen = Sequence[tuple[int, Document]]
-"""Documents that a run selected, each with its index."""
+"""The documents that a run selected, each with its index in the run."""
 
 
 @dataclass(frozen=True)
 class TaskPart(ABC):
-    """Base of the rows, the template and the driver of a library's task."""
+    """Base of the three parts of a library's task in assay: rows, template and driver."""
 
     reference: TaskReference
     settings: TaskSettings
@@ -79,10 +79,10 @@ class TaskRows(TaskPart):
 
 @dataclass(frozen=True)
 class FirstPrompt(TaskPart):
-    """Base of the templates of both libraries."""
+    """Base of the templates of both libraries. They return the first prompt of a document."""
 
     is_whole = True
-    """True, because the prompt already contains its system text and its examples."""
+    """True: the prompt already contains its system text and its examples."""
 
 
 class Documents(ABC):
@@ -98,18 +98,18 @@ class Documents(ABC):
 
     @abstractmethod
     def __getitem__(self, id: str) -> Document:
-        """Return the document with the id of a sample."""
+        """Return the document for the id of a sample."""
 
     @abstractmethod
     def of_task(self, subtask: LoadedTask) -> Iterator[Document]:
-        """Yield the documents of one task."""
+        """Yield the documents of one task in the group."""
 
     @abstractmethod
     def question_of(self, document: Document) -> str:
         """Return the text of a document's question, for display."""
 
     def id_of(self, subtask: LoadedTask, number: int) -> str:
-        """Return the id of a document: its number in the data, in a group after the name of its task."""
+        """Return the id of a document: its index in the data. In a group, the name of its task comes first."""
         if self.loaded.group is None:
             return str(number)
         return f"{subtask.name}/{number}"
@@ -126,7 +126,7 @@ class Documents(ABC):
                     yield following
 
     def sample(self, document: Document) -> Sample:
-        """Make a sample of a document."""
+        """Convert a document to a sample."""
         is_group = self.loaded.group is not None
         row = document.row
         if isinstance(row, Mapping):
@@ -144,25 +144,28 @@ class Documents(ABC):
 
 @dataclass(frozen=True)
 class TaskDriver(TaskPart):
-    """Asks all requests of a task or a group, and returns the rows of its results."""
+    """Asks all requests of a task or a group, and lets the library score the answers."""
 
     digest: str
-    """Digest of the tasks and the version of the library. A change of either makes it a different task."""
+    """Digest of the tasks and the version of the library. If it changes, stored answers and scores are outdated."""
 
     @abstractmethod
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
-        """Ask every request, put the answers into the instances, and return the first failure by document."""
+        """Ask every request, and put the answers into the library's instances.
+
+        Return the failed output of each document that has one, by the document's id.
+        """
 
     def is_reported(self, subtask: LoadedTask, metric: object) -> bool:
-        """Return True if a metric that was computed for a document has a row in the results."""
+        """Return True if a metric appears in the results."""
         return True
 
     def number_of(self, subtask: LoadedTask, item: object) -> float | None:
-        """Return the value of one document for the journal; None if the value is a structure."""
+        """Return a document's value of a metric as a number for the journal; None if it is a structure."""
         return as_number(item)
 
     def reading(self, recording: RecordingEngine) -> AbstractContextManager[None]:
-        """Return a context manager for reading answers and computing numbers."""
+        """Return a context that is active while answers are filtered and scored. A subclass may override it."""
         return nullcontext()
 
     def prepare_answers(
@@ -170,7 +173,7 @@ class TaskDriver(TaskPart):
         subtask: LoadedTask,
         documents: Sequence[Document],
     ) -> None:
-        """Apply the filters of a task to all its answers."""
+        """Apply the task's filters to the answers of these documents."""
         instances = [entry for document in documents for entry in document.instances]
         subtask.task._instances = instances
         if instances:
@@ -182,7 +185,7 @@ class TaskDriver(TaskPart):
         document: Document,
         filter_name: str,
     ) -> Mapping[Any, Any]:
-        """Return the values that the library computes from the answers of one filter."""
+        """Let the library compute the metrics of a document from the answers after one filter."""
         requests = sorted(document.instances, key=lambda instance: instance.idx)
         answers = [request.filtered_resps[filter_name] for request in requests]
         computed: Mapping[Any, Any]
@@ -198,7 +201,7 @@ class TaskDriver(TaskPart):
         """Yield the lines of the library's own sample log, filter by filter and document by document."""
 
     def __call__(self, recording: RecordingEngine) -> Driven:
-        """Ask all requests, read the answers, and return the rows."""
+        """Ask all requests, score the answers, and return the results."""
         chosen = self._choose_documents(recording)
         failures = self.ask(recording, chosen)
         with self.reading(recording):
@@ -210,7 +213,10 @@ class TaskDriver(TaskPart):
         )
 
     def _choose_documents(self, recording: RecordingEngine) -> Chosen:
-        """Return the documents of the run, each with its index in the run."""
+        """Return the documents that the run selected, each with its index in the run.
+
+        Count those that cannot be built.
+        """
         documents = self.documents()
         chosen = []
         for order, item in enumerate(recording.planned.view()):
@@ -264,7 +270,7 @@ class TaskDriver(TaskPart):
         entries: Chosen,
         lost: Mapping[str, Any],
     ) -> None:
-        """With `--log_samples`, write `samples_TASK.jsonl` as the library does."""
+        """Write the library's sample log `samples_TASK.jsonl`, if the run has the option `--log_samples`."""
         if not recording.options.log_samples:
             return
         documents = [document for _, document in entries if document.id not in lost]
@@ -304,7 +310,10 @@ class TaskDriver(TaskPart):
         failures: Mapping[str, Output],
         state: RandomState,
     ) -> tuple[list[Collected], dict[str, str]]:
-        """Return the values of each metric and filter, and the reasons why documents could not be scored."""
+        """Filter and score the answers of a task.
+
+        Return the values of each metric and filter, and for each document that could not be scored the reason.
+        """
         answered = [document for _, document in entries if document.id not in failures]
         where = f"task {self.reference.library}/{subtask.name}"
         try:
@@ -329,7 +338,7 @@ class TaskDriver(TaskPart):
         subtask: LoadedTask,
         answered: Sequence[Document],
     ) -> list[Collected]:
-        """Return the values of each metric and filter over all documents."""
+        """Return the values of each metric and filter over all documents that were answered."""
         by_label: dict[str, Collected] = {}
         for document in answered:
             for metric, filter_name, value in document.metrics:
@@ -351,7 +360,7 @@ class TaskDriver(TaskPart):
         broken: dict[str, str],
         where: str,
     ) -> None:
-        """Let the library compute the metrics of one document. If that fails, note the reason."""
+        """Let the library compute the metrics of one document. If that fails, write the reason into `broken`."""
         document.metrics = []
         try:
             for filter_name in document.instances[0].filtered_resps:
@@ -406,7 +415,10 @@ class TaskDriver(TaskPart):
 
 
 def _state_for_metrics(chosen: Chosen) -> RandomState:
-    """Return the state of the random generators after the last request was built, which metrics continue from."""
+    """Return the state of the random generators after the last document's requests were built.
+
+    Metrics continue from it.
+    """
     if chosen:
         last = chosen[-1][1].random_state
     else:
@@ -421,7 +433,7 @@ def _outcome_of(
     failures: Mapping[str, Output],
     broken: Mapping[str, str],
 ) -> tuple[Outcome, str]:
-    """Return the outcome of a document and, if it was not scored, the reason."""
+    """Return the outcome of a document, and if it was not scored, the reason."""
     if document.id in failures:
         error = failures[document.id].error
         if error is None:
@@ -433,7 +445,7 @@ def _outcome_of(
 
 
 def _answer_of(document: Document, label: str) -> str | None:
-    """Return a generated answer after the metric's filter, for the record."""
+    """Return the text of a generated answer after the filter in `label`, for the journal."""
     if document.instances:
         filtered = document.instances[0].filtered_resps
     else:

@@ -1,4 +1,4 @@
-"""The names of a library's tasks, without importing the library.
+"""Find the names of a library's tasks without importing the library.
 
 The index of the installed package is stored in a file. It is valid as long as no task file changes its time or size.
 `index_building` makes it from the YAML files.
@@ -33,11 +33,11 @@ class IndexEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     metrics: tuple[str, ...] = ()
     dataset: str = ""
     members: tuple[str, ...] = ()
-    """For a group or a tag, the names of its tasks and groups."""
+    """For a group or a tag, the names of the tasks and groups in it."""
     num_fewshot: int | None = None
     is_unsafe: bool = False
     functions: tuple[str, ...] = ()
-    """Functions in Python files that the task names."""
+    """Functions of helper modules that the task file names after `!function`."""
     description: str = ""
     family: str = ""
     """The folder of the package that contains the task."""
@@ -55,7 +55,7 @@ class _KeptIndex(msgspec.Struct, frozen=True, array_like=True):
 
 
 def installed_index(library: Library) -> Index:
-    """Return all names of the installed package, from the stored index if it is current; empty without the package."""
+    """Return the index of the installed package: the stored one if it is current. Without the package, it is empty."""
     folder = library.tasks_folder()
     if folder is None:
         return {}
@@ -64,7 +64,7 @@ def installed_index(library: Library) -> Index:
 
 @cache
 def kept_index(library: Library, folder: Path) -> Index:
-    """Return all names in a folder of the library, from the stored index if it is current."""
+    """Return the index of a folder with tasks: the stored one if it is current, else a new one."""
     files = list(yaml_files(folder))
     state = _state_of(files)
     cache_file = _cache_folder() / f"{library.module}_{_short(str(folder))}.json"
@@ -101,7 +101,7 @@ def leaf_names(
     index: Index,
     chain: tuple[str, ...] = (),
 ) -> list[str]:
-    """Return the names of the tasks in a group or tag, at any depth and in order. Unknown names are kept."""
+    """Return the names of the single tasks in a group or tag, at any depth and in order. Unknown names are kept."""
     if name in chain:
         names = " -> ".join((*chain, name))
         raise UsageError(f"group {name!r} contains itself: {names}", where=name)
@@ -115,7 +115,7 @@ def leaf_names(
 
 
 def different_leaf_names(name: str, index: Index) -> list[str]:
-    """Return the names of the tasks in a group or tag. Raise if a task occurs twice."""
+    """Return the names of the single tasks in a group or tag. Raise if a task occurs twice."""
     leaves = leaf_names(name, index)
     for leaf in leaves:
         if leaves.count(leaf) > 1:
@@ -128,7 +128,7 @@ def different_leaf_names(name: str, index: Index) -> list[str]:
 
 
 def yaml_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the YAML files below a folder with their file status.
+    """Yield the YAML files below a folder with their file status (time and size).
 
     Links are followed, but a folder is read only once.
     """
@@ -181,7 +181,7 @@ def _keep(
     state: str,
     index: Index,
 ) -> None:
-    """Store the index with the other caches. If the folder is not writable, nothing is stored."""
+    """Store the index in assay's cache folder. If that is not writable, do nothing."""
     document = msgspec.json.encode(_KeptIndex(state, list(index.values())))
     temporary = file.with_suffix(f".{os.getpid()}")
     try:

@@ -1,4 +1,4 @@
-"""List the names of a library with their kinds, for `assay ls` and `assay show`, without importing the library."""
+"""List the tasks, groups and tags of a library for `assay ls` and `assay show`, without importing the library."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,12 +25,12 @@ class Listing:
         self.library = library
 
     def index(self) -> Index:
-        """Return all names of the installed package. Raise with the command to install it if it is missing."""
+        """Return the index of the installed package. If it is missing, raise with the command to install it."""
         self.library.need_tasks_folder()
         return installed_index(self.library)
 
     def listing(self, reference: str) -> dict[str, list[dict[str, Any]]]:
-        """Return the names by kind; if the reference has a text after the slash, only names that begin with it."""
+        """Return the names of tasks, groups and tags by kind. For `lm_eval/TEXT`, only names that begin with TEXT."""
         beginning = self.library.name_of(reference)
         index = self.index()
         named: dict[str, list[dict[str, Any]]] = {}
@@ -49,7 +49,7 @@ class Listing:
         return {"name": full_name, "summary": _summary(entry)}
 
     def lines(self, reference: str) -> Iterator[str]:
-        """Yield the names as text, kind by kind."""
+        """Yield the names of tasks, groups and tags as lines of text, kind by kind."""
         kinds = self.listing(reference)
         if not kinds:
             find_entry(self.library.name_of(reference), self.index(), self.library)
@@ -62,7 +62,7 @@ class Listing:
                 yield f"  {name}  {summary}".rstrip()
 
     def about(self, reference: str) -> Iterator[str]:
-        """Yield lines about one name, from the files of the package."""
+        """Yield lines that describe one task, group or tag, read from the YAML files of the package."""
         index = self.index()
         entry = find_entry(self.library.name_of(reference), index, self.library)
         yield f"{entry.kind} {self.library.module}/{entry.name}: {_summary(entry)}"
@@ -112,7 +112,7 @@ def _summary(entry: IndexEntry) -> str:
 
 
 def missing_packages(entry: IndexEntry) -> list[str]:
-    """Return the packages that the task's helper modules import and that are not installed."""
+    """Return the packages that the task's helper modules import and that are missing on this machine."""
     folder = Path(entry.path).parent
     modules = {function.rpartition(".")[0] for function in entry.functions}
     missing: dict[str, None] = {}

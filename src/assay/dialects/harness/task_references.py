@@ -1,4 +1,4 @@
-"""Resolve names and YAML files to references to single tasks and groups, and compute digests and protocol ids."""
+"""Find the tasks and groups for a name or a YAML file, and compute their digests and protocol ids."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -26,7 +26,7 @@ from .task_yaml import as_list, merged_yaml
 
 DIGEST_CHARACTERS = 8
 KEYS_OF_A_LIST = frozenset({"group", "group_alias", "task", "metadata", "tag"})
-"""Keys of a group that only lists its tasks. Other keys would aggregate numbers or change the tasks."""
+"""Keys of a group that only lists its tasks. A group with other keys aggregates metrics or changes its tasks."""
 ReadOptions = Callable[[Mapping[str, Any], str], GenerateOptions]
 
 
@@ -39,7 +39,7 @@ def split_shots(text: str) -> tuple[str, int | None]:
 
 
 def references_in(text: str, library: Library) -> list[TaskReference]:
-    """Return the references for what the user typed: a name in the package, or all tasks that a YAML file defines."""
+    """Return the references for what the user typed: a name in the package, or all names that a YAML file defines."""
     if library.claims_name(text) is not None:
         library.need_tasks_folder()
         name = library.name_of(text)
@@ -69,7 +69,7 @@ def expanded(
     index: Index,
     library: Library,
 ) -> list[TaskReference]:
-    """Replace a reference to a tag, or to a group that only lists tasks, by references to these tasks."""
+    """Replace a tag, or a group that only lists tasks, by references to its tasks. Other references stay alone."""
     entry = find_entry(reference.name, index, library)
     if entry.kind == "task":
         return [reference]
@@ -90,7 +90,7 @@ def expanded(
 
 
 def _only_names_members(path: str, library: Library) -> bool:
-    """Return True for a group that only lists its tasks, without aggregating numbers or changing the tasks."""
+    """Return True if a group file only lists tasks, so that it neither aggregates metrics nor changes the tasks."""
     config = merged_yaml(path, library)
     is_plain = all(isinstance(member, str) for member in config.get("task") or ())
     return is_plain and set(config) <= KEYS_OF_A_LIST
@@ -100,7 +100,7 @@ def names_defined(
     config: Mapping[str, Any],
     library: Library,
 ) -> list[str]:
-    """Return the group or the tasks that a merged file defines."""
+    """Return the names of the group or the tasks that a file defines, after it is merged with its includes."""
     group = group_name(config, library)
     if group is not None:
         return [group]
@@ -114,7 +114,7 @@ def names_defined(
 
 
 def known_names(reference: TaskReference, library: Library) -> Index:
-    """Return all names that a reference may use: those of its own file, of its folder and of the package."""
+    """Return the index of all names that a task may refer to: in its own file, in its folder and in the package."""
     installed = installed_index(library)
     if not reference.path:
         return installed
@@ -128,7 +128,10 @@ def check_files(
     index: Index,
     library: Library,
 ) -> None:
-    """Raise if files of a task have an include cycle, a missing include, or code that the command does not name."""
+    """Check a name, and the user's own files for it, before the library loads them. Raise for the first error.
+
+    Errors are missing tasks, invalid values, wrong includes, and code in files that the command does not name.
+    """
     folder = library.tasks_folder()
     check_members(name, index, library)
     for leaf in [name, *leaf_names(name, index)]:
@@ -176,7 +179,7 @@ def check_members(
 
 
 def _names_alone(members: object) -> Iterator[str]:
-    """Yield the members of a group that are given as names, not as inline definitions."""
+    """Yield the members of a group that are names. Members that are defined inline are left out."""
     for member in as_list(members):
         if isinstance(member, str):
             yield member
@@ -185,7 +188,7 @@ def _names_alone(members: object) -> Iterator[str]:
 
 
 def common_options(loaded: Loaded, read: ReadOptions) -> GenerateOptions:
-    """Return the generation options that all tasks share. The other options are those of each prompt."""
+    """Return the generation options that all tasks share. Options of a single task are part of its prompts."""
     options = set()
     for entry in loaded.tasks.values():
         if entry.task.OUTPUT_TYPE == "generate_until":
@@ -201,7 +204,7 @@ def run_digest(
     settings: TaskSettings,
     library: Library,
 ) -> str:
-    """Return a digest of the tasks and the version of the library."""
+    """Return a digest of the loaded tasks and the version of the library."""
     parts: list[Any] = [[name, entry.digest] for name, entry in loaded.tasks.items()]
     if settings.system is not None:
         parts.append(settings.system)
@@ -241,7 +244,7 @@ def plan_tasks(
     *,
     chat: bool = False,
 ) -> list[Task]:
-    """Make the tasks that the user named: several for a tag, a single one for a group that aggregates."""
+    """Make the tasks for a name or a file: several for a tag, a single one for a group that aggregates metrics."""
     bare, shots = split_shots(text)
     settings = TaskSettings.of(run, shots, library, chat)
     tasks = []
@@ -259,7 +262,7 @@ def described_task(
     run: RunOptions,
     library: Library,
 ) -> Task:
-    """Return a task with the fields that both libraries fill in the same way."""
+    """Copy a task, and fill in the fields that are the same for both libraries, such as the protocol id."""
     digest = run_digest(loaded, settings, library)
     return replace(
         task,
@@ -276,7 +279,7 @@ def described_task(
 
 
 def description_of(loaded: Loaded, library: Library) -> str:
-    """Return a short description of a task."""
+    """Return a short description of a task or group."""
     if loaded.group is not None:
         return f"{library.title} group of {len(loaded.tasks)} tasks"
     [entry] = loaded.tasks.values()

@@ -1,4 +1,4 @@
-"""Make results of a library's numbers.
+"""Make results from the metrics that a library computes.
 
 The library's aggregation computes the value. assay adds the interval if it knows the aggregation.
 """
@@ -24,26 +24,26 @@ BYPASS = "bypass"
 SHARES = frozenset(
     {"acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"}
 )
-"""Metrics between 0 and 1. The scale of other metrics is unknown."""
+"""Metrics whose values are between 0 and 1. The range of other metrics is unknown."""
 Aggregation = Callable[[list[Any]], object]
-"""A function of the library that computes the value of a metric from those of all documents."""
+"""A function of the library that computes the value of a metric from the values of all documents."""
 
 
 @dataclass
 class Collected:
-    """The values of one metric of one task, by sample."""
+    """The values of one metric of one task, by the id of the document."""
 
     metric: str
     """The metric's name in the library."""
     label: str
-    """The metric's name with the filter, such as `exact_match,strict-match`."""
+    """The metric's name, with the filter if there is one, such as `exact_match,strict-match`."""
     items: dict[str, Any] = field(default_factory=dict)
-    """The library's value for each document id: a number, or the input of the metric's aggregation."""
+    """What the library computed for each document, by id: a number, or an input of the metric's aggregation."""
     records: list[ScoreRecord] = field(default_factory=list)
 
 
 def label_of(metric: object, filter_name: str) -> str:
-    """Return the name of a row: the metric alone, or with its filter."""
+    """Return the label of a metric in the results: its name, with the filter if there is one."""
     name = getattr(metric, "__name__", None) or str(metric)
     if filter_name == NO_FILTER:
         return name
@@ -52,7 +52,7 @@ def label_of(metric: object, filter_name: str) -> str:
 
 @dataclass(frozen=True)
 class Summary:
-    """The properties of a run that appear in the results of a task."""
+    """Properties of a run that all results of a task share."""
 
     task: str
     model: str
@@ -60,14 +60,14 @@ class Summary:
     expected: int
     outcomes: Mapping[str, int]
     library: str
-    """The package of the library."""
+    """Name of the library's package."""
 
     def results(
         self,
         subtask: LoadedTask,
         collected: Sequence[Collected],
     ) -> list[Result]:
-        """Return a row for each metric and filter of one task."""
+        """Return a result for each metric and filter of one task."""
         rows = []
         for metric in collected:
             if metric.metric == BYPASS:
@@ -76,7 +76,7 @@ class Summary:
         return rows
 
     def _row(self, subtask: LoadedTask, collected: Collected) -> Result:
-        """Return the row of one metric: assay's mean if the metric is a mean, else the library's number."""
+        """Return the result of one metric: assay's mean if the library uses the mean, else the library's value."""
         metric = collected.metric
         directions = subtask.task.higher_is_better()
         is_higher_better = bool(directions.get(metric, True))
@@ -160,7 +160,7 @@ def kind_of(aggregate: object, library: str) -> str:
 
 
 def _library_metric(name: str, library: str) -> Aggregation:
-    """Return the library's aggregation function with a name."""
+    """Return a function of the library's module `api.metrics` by name."""
     metrics = importlib.import_module(f"{library}.api.metrics")
     function: Aggregation = getattr(metrics, name)
     return function
@@ -172,7 +172,7 @@ def interval_fields(
     value: float | None,
     library: str,
 ) -> dict[str, Any]:
-    """Return value, interval and standard error of a number that is not a plain mean."""
+    """Return value, interval and standard error of a metric that is not a plain mean, as fields of a result."""
     kind = kind_of(aggregate, library)
     name = getattr(aggregate, "__name__", type(aggregate).__name__)
     without: dict[str, Any] = {
@@ -198,7 +198,7 @@ def interval_fields(
 
 
 def _failed_fields(error: Exception) -> dict[str, Any]:
-    """Return the fields of a row without a value, for an aggregation that raised."""
+    """Return the fields of a result without a value, because the metric's aggregation raised `error`."""
     text = " ".join(str(error).split())
     reason = f"{type(error).__name__}: {shorten(text, 120)}"
     return {
@@ -217,7 +217,7 @@ def _transform(
     transform: Callable[[float], float],
     value: float | None,
 ) -> dict[str, Any]:
-    """Return an interval that is transformed to the scale of the reported number, with the library's value."""
+    """Convert the interval of an estimate to the scale of the metric, and return it with the library's value."""
     fields = interval_of(estimate)
     ci = fields["ci"]
     if ci is not None:
@@ -231,9 +231,9 @@ def group_results(
     rows: Mapping[str, Sequence[Result]],
     summary: Summary,
 ) -> list[Result]:
-    """Return the rows of a group: the numbers of `Group.aggregate`, with the rows of its tasks as a breakdown.
+    """Return the results of a group: what `Group.aggregate` computes, with the results of its tasks as a breakdown.
 
-    A metric that the group does not aggregate gets a row for each task that reports it.
+    A metric that the group does not aggregate gets one result for each task that has it.
     """
     metrics = {name: _metrics_of(task_rows) for name, task_rows in rows.items()}
     results: list[Result] = []
@@ -293,7 +293,7 @@ def _pool(
     parts: Mapping[str, Result],
     value: float,
 ) -> dict[str, Any]:
-    """Return standard error and interval of a mean over tasks, weighted as in the group."""
+    """Return standard error and interval of a group's mean over its tasks, which are weighted as in the group."""
     if not _is_mean_of_tasks(group):
         return {"interval": "none: the group has its own aggregation"}
     errors = [row.stderr for row in parts.values()]
@@ -320,7 +320,7 @@ def _pool(
 
 
 def _is_mean_of_tasks(group: LibraryGroup) -> bool:
-    """Return True if a group averages the numbers of its tasks."""
+    """Return True if a group averages the metrics of its tasks, and has no aggregation function of its own."""
     entries = group.aggregate_metric_list or ()
     return not any(callable(entry.aggregation) for entry in entries)
 
@@ -334,7 +334,7 @@ def _weighs_by_size(group: LibraryGroup, label: str) -> bool:
 
 
 def _metrics_of(rows: Sequence[Result]) -> dict[str, Any]:
-    """Return the rows of a task in the form of the library's own table."""
+    """Return the results of a task in the form in which the library's `aggregate` reads them."""
     metrics: dict[str, Any] = {}
     counts: dict[str, int] = {}
     for row in rows:
@@ -351,7 +351,7 @@ def _metrics_of(rows: Sequence[Result]) -> dict[str, Any]:
 
 
 def as_number(value: object) -> float | None:
-    """Return the value of a metric as a number; None for a tuple or another structure."""
+    """Return a document's value of a metric as a number; None for a tuple or another structure."""
     if isinstance(value, (bool, int, float)):
         return float(value)
     if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:

@@ -29,7 +29,7 @@ SPLIT_SPELLINGS = {
 
 
 class Splits(dict[str, "Dataset"]):
-    """The splits in `--data`. Each split is read when it is first needed."""
+    """The splits in `--data`, by name. Each split is read when it is first used."""
 
     def __init__(self, source: "GivenData") -> None:
         super().__init__()
@@ -45,12 +45,12 @@ class Splits(dict[str, "Dataset"]):
 
 @dataclass(frozen=True)
 class GivenData:
-    """The rows of `--data` and `--fewshot_data` for one task."""
+    """What `--data` and `--fewshot_data` provide for one task."""
 
     task: str
     path: Path
     evaluated: str | None
-    """The split to evaluate; None for a task in Python, which does not name its splits."""
+    """The split to evaluate; None for a task written in Python, which does not name its splits."""
     fewshot_path: Path | None = None
     shots: int = 0
     _read: dict[Path, "Dataset"] = field(
@@ -60,7 +60,7 @@ class GivenData:
     )
 
     def dataset(self, split: str) -> "Dataset":
-        """Return the rows of one split. Raise if only the evaluated rows are available as examples."""
+        """Return the rows of one split. Raise if the few-shot examples would have to come from the evaluated rows."""
         is_evaluated = self.evaluated is None or split == self.evaluated
         if not is_evaluated and self.fewshot_path is not None:
             return self._rows(self.fewshot_path)
@@ -76,7 +76,7 @@ class GivenData:
         return self._rows(self.path)
 
     def _file_of(self, split: str) -> Path | None:
-        """Return the file or folder of a split inside the folder of `--data`, or None."""
+        """Return the file or folder of one split in the folder `--data`; None if there is none."""
         if not self.path.is_dir():
             return None
         spellings = SPLIT_SPELLINGS.get(split, (split,))
@@ -144,7 +144,7 @@ def read_dataset(path: Path, where: str) -> "Dataset":
 
 
 def _parquet_dataset(files: Sequence[Path]) -> "Dataset":
-    """Return the rows of Parquet files with typed columns, so that images are decoded as if they came from the hub."""
+    """Return the rows of Parquet files. Columns with images are decoded as for a dataset from the hub."""
     import pyarrow
     from pyarrow import parquet
 
@@ -227,7 +227,7 @@ def _own_path(
     task: str,
     dataset_name: object,
 ) -> Path:
-    """Return the file or folder in `--data` with the name of a task; else `--data` itself."""
+    """Return the file or folder inside `--data` that is named after a task or its dataset; else `--data` itself."""
     if not data.is_dir():
         return data
     for name in (task, str(dataset_name or "")):

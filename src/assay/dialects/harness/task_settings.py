@@ -1,4 +1,4 @@
-"""The options of a run that affect the requests of a library's task, and the generation options of the task itself."""
+"""The options of a run that affect the requests of a library's task, and the task's own generation options."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ class TaskSettings:
     fewshot_data: str | None = None
     num_fewshot: int | None = None
     seed: int = OTHER_SEED
-    """Seed of the few-shot draws."""
+    """Seed with which few-shot examples are drawn."""
     chat: bool = False
     multiturn: bool = False
     system: str | None = None
     generation: tuple[tuple[str, Any], ...] = ()
-    """Generation options of the run, which replace those of the task."""
+    """Generation options of the run. They take precedence over those of the task."""
 
     @classmethod
     def of(
@@ -80,14 +80,14 @@ class TaskSettings:
 
 
 def len_or_one(value: object) -> int:
-    """Return the number of values in an option: its length, or 1."""
+    """Return the number of values in an option: the length of a list, or 1 for a single value."""
     if hasattr(value, "__len__"):
         return len(value)
     return 1
 
 
 def planned_shots(config: TaskConfig, settings: TaskSettings) -> int:
-    """Return the number of examples of a task. A task that requires 0 examples keeps that number."""
+    """Return the number of few-shot examples of a task. A task that requires 0 examples keeps that number."""
     task_shots: int | None = config.num_fewshot
     if settings.num_fewshot is None or task_shots == 0:
         return task_shots or 0
@@ -99,7 +99,10 @@ def set_shots(
     settings: TaskSettings,
     where: str,
 ) -> dict[str, int]:
-    """Set the number of examples as the library does. A task that requires 0 examples keeps that number."""
+    """Set the number of few-shot examples of each task, and return it by task.
+
+    A task that requires 0 examples keeps that number, as in the library.
+    """
     fixed = [task.get_config("num_fewshot") == 0 for task in tasks.values()]
     if settings.num_fewshot and all(fixed):
         raise UsageError(
@@ -130,7 +133,7 @@ PASSED_ON: Mapping[str, str] = {
     "repetition_penalty": "repetition_penalty",
     "seed": "seed",
 }
-"""Generation options that have the same meaning in assay."""
+"""Generation options of lm-eval, with the names of the same options in assay."""
 WITHOUT_EFFECT: Mapping[str, tuple[Any, ...]] = {
     "num_beams": (1,),
     "num_return_sequences": (1,),
@@ -141,7 +144,7 @@ WITHOUT_EFFECT: Mapping[str, tuple[Any, ...]] = {
     "is_gen": (True,),
     "pad_token_id": (None,),
 }
-"""Options with the values that change nothing. Any other value is refused."""
+"""Generation options that are ignored, each with the values that have no effect. Any other value is refused."""
 OF_SAMPLING = ("top_p", "top_k", "min_p")
 
 
@@ -203,7 +206,7 @@ def _number(
     name: str,
     where: str,
 ) -> float | None:
-    """Return a generation option as a number, or raise with its key; None stays None."""
+    """Return a generation option as a number; None stays None. Raise for anything else, and name the option."""
     if value is None:
         return None
     try:

@@ -1,4 +1,7 @@
-"""Read YAML files of a library's tasks, merged with the files that they include. `!function NAME` stays a text."""
+"""Read YAML files of a library's tasks, and merge them with the files that they include.
+
+`!function NAME` stays a text.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +36,7 @@ TaskLoader.add_multi_constructor("!", _function_text)
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
-    """Return one YAML file as a dictionary, or raise with the file and the line."""
+    """Return one YAML file as a dictionary. If it is invalid, raise with the file and the line."""
     file = Path(path)
     if file.stat().st_size > LARGEST_FILE:
         raise UsageError(
@@ -61,9 +64,9 @@ def merged_yaml(
     prepare: Callable[[dict[str, Any], Path], dict[str, Any]] | None = None,
     chain: tuple[Path, ...] = (),
 ) -> dict[str, Any]:
-    """Return a file merged with the files it includes. Raise for a cycle or a missing file.
+    """Return the content of a file merged with the files it includes. Raise for a cycle or a missing file.
 
-    `prepare` is called with each file and its path before it is merged.
+    `prepare` is called with each file's content and path before it is merged.
     """
     file = Path(path).expanduser().resolve()
     if file in chain:
@@ -112,7 +115,7 @@ def includes_of(
     config: dict[str, Any],
     library: Library,
 ) -> list[Any]:
-    """Remove the included files from a configuration, and return them in the order in which they are merged."""
+    """Remove the key `include` from a configuration, and return the included files in the order of merging."""
     includes = as_list(config.pop("include", None))
     if library.first_include_wins:
         return includes[::-1]

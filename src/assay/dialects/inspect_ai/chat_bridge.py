@@ -48,9 +48,9 @@ SAME_NAME = (
     "presence_penalty",
     "reasoning_effort",
 )
-"""Generation options with the same name and meaning."""
+"""Generation options that have the same name and meaning in inspect_ai and assay."""
 UNSUPPORTED = ("best_of", "logit_bias", "response_schema", "extra_body", "modalities")
-"""Options that change answers and that assay does not support."""
+"""Generation options of inspect_ai that change answers and that assay does not support."""
 TOOL_CHOICES = {"auto": "auto", "none": "none", "any": "required"}
 STOP_REASONS = {
     "stop": "stop",
@@ -62,7 +62,7 @@ KINDS = {"image": Image, "audio": Audio, "video": Video}
 
 
 def options_of(config: "GenerateConfig", usual: GenerateOptions) -> GenerateOptions:
-    """Return the generation options of a call. Options that the call does not set are taken from `usual`."""
+    """Return the generation options of a call to the model. Those that it does not set are taken from `usual`."""
     for name in UNSUPPORTED:
         if getattr(config, name, None):
             raise UsageError(f"the task sets {name!r}, which assay cannot pass on")
@@ -98,7 +98,7 @@ def _tool(info: "ToolInfo") -> Tool:
 
 
 def _tool_choice(choice: object) -> str | None:
-    """Return the tool choice in assay's terms: a word, or the name of the tool to call."""
+    """Convert a tool choice to assay's form: a word such as `auto`, or the name of the tool to call."""
     if isinstance(choice, str):
         return TOOL_CHOICES.get(choice)
     return getattr(choice, "name", None)
@@ -118,7 +118,7 @@ def messages_of_inspect(turns: "str | Sequence[ChatMessage]") -> tuple[Message, 
 
 
 def _with_bytes(piece: dict[str, Any]) -> dict[str, Any]:
-    """Return a content element in which a local media file is replaced by a data URL."""
+    """Return a part of a message. If it names a local media file, replace the name by a data URL."""
     kind = str(piece.get("type"))
     source = piece.get(kind)
     if kind not in KINDS or not isinstance(source, str) or source.startswith("data:"):
@@ -134,7 +134,7 @@ def _with_bytes(piece: dict[str, Any]) -> dict[str, Any]:
 
 
 def output_of(output: Output, model_name: str) -> "ModelOutput":
-    """Return an answer as a model output of inspect_ai."""
+    """Convert an answer of assay to a model output of inspect_ai."""
     module = package.module("model")
     choices = [
         _choice(module, candidate, model_name) for candidate in output.candidates
@@ -192,7 +192,10 @@ def _content(module: ModuleType, part: Part) -> "Content | None":
 
 
 def _call(call: ToolCall) -> "InspectToolCall":
-    """Return a tool call. Arguments that are not a JSON object become an error that the model reads."""
+    """Convert a tool call to inspect_ai's form.
+
+    Arguments that are not a JSON object become an error, which the model can read and correct.
+    """
     tools = package.module("tool")
     if isinstance(call.arguments, Mapping):
         return tools.ToolCall(

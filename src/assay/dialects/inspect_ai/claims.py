@@ -11,7 +11,7 @@ DECORATOR = "task"
 
 
 def claims_name(reference: str) -> str | None:
-    """Say why a name is a task of inspect_ai; None if it is not. An existing file or folder takes precedence."""
+    """Return why a name is a task of inspect_ai; None if it is not. An existing file or folder takes precedence."""
     if Path(reference).exists():
         return None
     if reference.startswith(PREFIXES):
@@ -23,7 +23,7 @@ def claims_name(reference: str) -> str | None:
 
 
 def split_task(reference: str) -> tuple[str, str]:
-    """Return file and task of `file.py@task` or `file.py:task`; the task is empty if only the file is named."""
+    """Split `file.py@task` or `file.py:task` into file and task. The task is empty if only the file is named."""
     for mark in ("@", ":"):
         file, found_mark, task = reference.rpartition(mark)
         if found_mark and file.endswith(".py"):
@@ -35,7 +35,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Say why a file contains tasks of inspect_ai; None if it does not."""
+    """Return why a file contains tasks of inspect_ai; None if it does not."""
     is_importing = any(name.split(".")[0] == PACKAGE for name in imports)
     if not is_importing or not task_names(path):
         return None
@@ -43,12 +43,12 @@ def claims(
 
 
 def task_names(path: Path) -> list[str]:
-    """Return the functions of a file that are decorated as tasks of inspect_ai, in order."""
+    """Return the names of the functions in a file that are decorated with `@task`, in order."""
     return [function.name for function in _task_functions(path)]
 
 
 def task_parameters(path: Path, name: str) -> list[str] | None:
-    """Return the parameters of a task in a file, or None if it takes any (`**kwargs`)."""
+    """Return the parameter names of a task in a file; None if it takes any (`**kwargs`)."""
     for function in _task_functions(path):
         if function.name == name:
             break
@@ -61,7 +61,7 @@ def task_parameters(path: Path, name: str) -> list[str] | None:
 
 
 def _task_functions(path: Path) -> list[ast.FunctionDef]:
-    """Return the functions of a file that are decorated with `@task`."""
+    """Return the syntax trees of the functions in a file that are decorated with `@task`."""
     try:
         tree = ast.parse(path.expanduser().read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError, RecursionError):

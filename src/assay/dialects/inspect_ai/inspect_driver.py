@@ -1,4 +1,4 @@
-"""Runs a task of inspect_ai: its solver and scorers, with the recording engine as the model."""
+"""Run a task of inspect_ai: its solver and scorers, with the recording engine as the model."""
 
 import tempfile
 from collections import Counter
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from .inspect_planning import InspectReference
 
 MOST_AT_ONCE = 64
-"""How many samples inspect_ai works on at once, unless --concurrency sets it."""
+"""Maximum number of samples that inspect_ai evaluates in parallel, unless `--concurrency` sets it."""
 
 
 @dataclass(frozen=True)
 class InspectDriver:
-    """Evaluates one task with inspect_ai, and returns its numbers with intervals."""
+    """Lets inspect_ai evaluate one task, and returns its metrics, with intervals added by assay."""
 
     reference: "InspectReference"
     digest: str
-    """Digest of the task and the version of inspect_ai. A change of either makes it a different task."""
+    """Digest of the task and the version of inspect_ai. If it changes, stored answers and scores are outdated."""
     takes_arguments: ClassVar[bool] = True
-    """True, because the function that creates a task takes the arguments of `-T`."""
+    """True: the function that creates a task takes the arguments of `-T`."""
 
     def __call__(self, recording: RecordingEngine) -> Driven:
         orders = self._choose_samples(recording)
@@ -76,7 +76,7 @@ class InspectDriver:
         )
 
     def _choose_samples(self, recording: RecordingEngine) -> dict[str, int]:
-        """Return the ids of the run's samples, with their index in the run."""
+        """Return the id of each sample that the run selected, with its index in the run. Count unusable samples."""
         orders: dict[str, int] = {}
         for order, item in enumerate(recording.planned.view()):
             if isinstance(item, BadSample):
@@ -91,7 +91,10 @@ class InspectDriver:
         ids: Sequence[str],
         folder: str,
     ) -> "EvalLog":
-        """Let inspect_ai evaluate samples, and return its log. A failed sample does not stop the others."""
+        """Let inspect_ai evaluate the samples with these ids, and return its log.
+
+        A failed sample does not stop the others.
+        """
         from .inspect_planning import load
         from .provider import AssayModel
 
@@ -133,7 +136,7 @@ class InspectDriver:
         plain: Mapping[str, Any],
         orders: Mapping[str, int],
     ) -> Iterator[ScoreRecord]:
-        """Yield the verdict of each scorer on each sample and epoch."""
+        """Yield a score record for each scorer, sample and epoch in inspect_ai's log."""
         cell = recording.planned
         scorers = [s["name"] for s in plain["eval"].get("scorers") or ()]
         for logged in samples:
@@ -161,7 +164,7 @@ class InspectDriver:
         plain: Mapping[str, Any],
         expected: int,
     ) -> list[Result]:
-        """Return the mean of each scorer with its interval, and the other numbers that inspect_ai computed."""
+        """Return the mean of each scorer with its interval, and the other metrics that inspect_ai computed."""
         cell = recording.planned
         by_scorer: dict[str, list[ScoreRecord]] = {}
         for record in records:
@@ -192,13 +195,13 @@ class InspectDriver:
 
 
 def _ids_of(dataset: "Dataset") -> Iterator[str | int]:
-    """Yield the ids of a dataset. Samples without an id are numbered from 1, as in inspect_ai."""
+    """Yield the ids of a dataset's samples. Samples without an id are numbered from 1, as in inspect_ai."""
     for number, sample in enumerate(dataset, 1):
         yield number if sample.id is None else sample.id
 
 
 def _outcomes(records: Sequence[ScoreRecord]) -> dict[str, int]:
-    """Return the number of samples and epochs by outcome of the first scorer."""
+    """Count the outcomes of the first scorer over all samples and epochs."""
     first = records[0].scorer if records else ""
     counts = Counter(r.outcome for r in records if r.scorer == first)
     return {str(Outcome(outcome)): count for outcome, count in counts.items()}

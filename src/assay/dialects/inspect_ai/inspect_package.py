@@ -12,11 +12,11 @@ from ...core import UsageError, library, shorten
 EXTRA = "assay[inspect]"
 PROVIDER = "assay"
 LOADERS = ("ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError")
-"""Names of the exceptions that tasks raise if their data cannot be downloaded."""
+"""Names of exceptions that mean that a task's data could not be downloaded."""
 
 
 def module(name: str) -> ModuleType:
-    """Return a module of inspect_ai. If it is missing, raise with the command to install it."""
+    """Return a module of inspect_ai by name. If inspect_ai is missing, raise with the command to install it."""
     return library(f"inspect_ai.{name}" if name else "inspect_ai", "inspect_ai", EXTRA)
 
 
@@ -26,14 +26,17 @@ def version() -> str:
 
 
 def need_evals() -> None:
-    """Raise with the command to install inspect_evals if it is missing."""
+    """Raise if inspect_evals is missing, with the command to install it."""
     module("")
     library("inspect_evals", "inspect_evals", "inspect_evals")
 
 
 @contextlib.contextmanager
 def loading(reference: str) -> Iterator[None]:
-    """Turn an error while a task is loaded into a one-line error: missing package, unreachable data, or other."""
+    """Convert any error in the block, which loads a task, to a one-line error with a fix.
+
+    Missing packages and data that cannot be downloaded have errors of their own.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
@@ -70,6 +73,6 @@ def _is_unreachable(error: BaseException | None) -> bool:
 
 
 def quiet() -> None:
-    """Turn off inspect_ai's display and its checks for newer versions."""
+    """Turn off inspect_ai's progress display and its search for newer versions."""
     os.environ.setdefault("INSPECT_LOG_LEVEL", "critical")
     os.environ.setdefault("INSPECT_DISPLAY", "none")

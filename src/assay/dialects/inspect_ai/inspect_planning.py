@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DIGEST_CHARACTERS = 8
 NO_ARGUMENTS = "{}"
 SHORT_VALUE = re.compile(r"[\w.-]{1,24}")
-"""Argument values that a protocol id shows unchanged. Others are shown as a digest."""
+"""Pattern of argument values that a protocol id shows unchanged. Others are shown as a digest."""
 REFUSED: dict[str, str] = {
     "template": "the prompts are the task's own solver's",
     "scorers": "the scorers are the task's own",
@@ -43,23 +43,23 @@ REFUSED: dict[str, str] = {
     "reducer": "the task's own epochs and reducers count",
     "epochs": "the task's own epochs count",
 }
-"""Options of a run that a task's code would ignore, and why."""
+"""Options of a run that tasks of inspect_ai would ignore, and why."""
 
 
 @dataclass(frozen=True)
 class InspectReference:
-    """A reference to one task of inspect_ai with its arguments."""
+    """A reference to one task of inspect_ai, with its arguments."""
 
     spec: str
     """`inspect_evals/NAME`, or `path/file.py@task`."""
     name: str
     arguments: str = NO_ARGUMENTS
-    """JSON of the arguments that `-T` passes to the function that creates the task."""
+    """The arguments of `-T` as JSON. They are passed to the function that creates the task."""
 
 
 @lru_cache(maxsize=32)
 def load(reference: InspectReference) -> "InspectTask":
-    """Load a task with its data, and return inspect_ai's task object."""
+    """Load a task with its data, and return the task object of inspect_ai."""
     loader = package.module("_eval.loader")
     with package.loading(reference.spec):
         loaded = loader.load_tasks([reference.spec], json.loads(reference.arguments))
@@ -73,7 +73,7 @@ def load(reference: InspectReference) -> "InspectTask":
 
 
 def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks of a reference. A file without a task name means all its tasks."""
+    """Return the tasks for a reference. A file without a task name stands for all its tasks."""
     for name, reason in REFUSED.items():
         value = getattr(run, name)
         if value is not None and value not in ((), {}, [], 1):
@@ -86,7 +86,7 @@ def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
 
 
 def _arguments(typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `-T` as inspect_ai reads them: a `-` in a name becomes `_`, and `a,b` becomes a list."""
+    """Convert the arguments of `-T` as inspect_ai does: a `-` in a name becomes `_`, and `a,b` becomes a list."""
     arguments: dict[str, Any] = {}
     for name, value in typed.items():
         is_list = isinstance(value, str) and "," in value
@@ -134,7 +134,10 @@ def _check_arguments(
     parameters: Sequence[str] | None,
     where: str,
 ) -> None:
-    """Raise for an unknown argument, and list the parameters of the task. None allows all names."""
+    """Raise for an argument that the task does not have, and list its parameters.
+
+    None for `parameters` allows all names.
+    """
     if parameters is None:
         return
     for name in arguments:
@@ -154,7 +157,7 @@ def _check_arguments(
 
 
 def _parameters_of_evals(name: str) -> Sequence[str] | None:
-    """Return the parameters of a task of inspect_evals. Raise with the nearest name if the task does not exist."""
+    """Return the parameter names of a task of inspect_evals. If it does not exist, raise with the nearest name."""
     from ...core import UnknownName
 
     registry = package.module("_util.registry")
@@ -199,7 +202,7 @@ def _task(reference: InspectReference, run: RunOptions) -> Task:
 
 
 def _argument_words(reference: InspectReference) -> str:
-    """Return a task's arguments as part of a protocol id: `+difficulty=easy`, with a digest for a long value."""
+    """Return a task's arguments for its protocol id, such as `+difficulty=easy`. A long value becomes a digest."""
     words = []
     for name, value in json.loads(reference.arguments).items():
         if isinstance(value, str):
@@ -264,11 +267,11 @@ class InspectRows:
 
 @dataclass(frozen=True)
 class InspectTemplate:
-    """The input of a sample, before the task's solver changes it."""
+    """Returns the input of a sample as a prompt, as it is before the task's solver changes it."""
 
     reference: InspectReference
     is_whole = True
-    """True, because the solver adds everything else to the prompt itself."""
+    """True: assay must not add a system text or examples, because the solver builds the prompt."""
 
     def __call__(self, sample: Sample) -> Prompt:
         for number, entry in enumerate(load(self.reference).dataset, 1):

@@ -23,9 +23,9 @@ from ...core import GenerateOptions, Model, Output, Prompt, Request
 from .chat_bridge import options_of, output_of, prompt_of
 
 CHARACTERS_PER_TOKEN = 4
-"""Used for inspect_ai's estimates of context lengths. The token counts of answers come from the model."""
+"""Used to estimate context lengths for inspect_ai. The token counts of answers come from the model."""
 Ask = Callable[[Sequence[Prompt], Sequence[str]], list[Output]]
-"""A function of prompts and sample ids that returns the answers. It blocks until all are there."""
+"""A function that takes prompts and sample ids, waits for all answers, and returns them."""
 
 
 class Refused(Exception):
@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 class Collected:
-    """Collects calls into batches: calls that arrive while the model is busy become its next batch."""
+    """Collects calls of inspect_ai into batches: calls that arrive while the model is busy become its next batch."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -41,7 +41,7 @@ class Collected:
         self._is_busy = False
 
     async def answer(self, prompt: Prompt, sample: str) -> Output:
-        """Return the answer to one prompt."""
+        """Add a prompt to the next batch, and return its answer."""
         future: asyncio.Future[Output] = asyncio.get_running_loop().create_future()
         self._waiting.append((prompt, sample, future))
         if not self._is_busy:
@@ -81,7 +81,7 @@ class Collected:
 
 @modelapi("assay")
 class AssayModel(ModelAPI):  # type: ignore[misc]
-    """A model of assay behind inspect_ai's interface."""
+    """A model of assay with the interface of inspect_ai's models."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class AssayModel(ModelAPI):  # type: ignore[misc]
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput:
-        """Answer one call of a solver or a scorer."""
+        """Answer a call to the model by a solver or a scorer."""
         from dataclasses import replace
 
         options = replace(options_of(config, self._usual), **self._chosen)
@@ -121,11 +121,11 @@ class AssayModel(ModelAPI):  # type: ignore[misc]
         return output_of(output, self.model_name)
 
     def max_connections(self) -> int:
-        """Return how many calls may be in progress at once."""
+        """Return how many calls inspect_ai may have in progress at once."""
         return self._connections
 
     async def count_text_tokens(self, text: str) -> int:
-        """Return an estimate of the token count, because a tokenizer might have to be downloaded."""
+        """Estimate the number of tokens by the length of the text, because a tokenizer might have to be downloaded."""
         return len(text) // CHARACTERS_PER_TOKEN + 1
 
 
@@ -140,7 +140,7 @@ def _sample_id() -> str:
 
 
 class _DirectModel:
-    """A model that is used without a run, and loaded at the first call."""
+    """Asks a model outside of a run. The model is loaded at the first call."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class _DirectModel:
         prompts: Sequence[Prompt],
         samples: Sequence[str],
     ) -> list[Output]:
-        """Answer prompts in one batch, or one after another if the model takes only one prompt at a time."""
+        """Answer prompts in one batch. If the model's `generate` is asynchronous, ask them in parallel."""
         model: Any = self._loaded()
         requests = [
             Request(prompt, prompt.options or GenerateOptions(), id=sample)

@@ -42,7 +42,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Say why a file is a task or a group of lm-eval; None if it is not."""
+    """Return why a file is a task or a group of lm-eval; None if it is not."""
     if path.suffix not in (".yaml", ".yml") or not path.is_file():
         return None
     text = path.read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""Metrics of `unsafe_code` tasks: the model's programs run in assay's sandbox, the rest is lm-eval's code.
+"""Metrics of `unsafe_code` tasks: the model's programs run in assay's sandbox; all other code is lm-eval's.
 
 Tasks of lm-eval run programs in two ways: through the metric `code_eval` of the `evaluate` library, and through
 functions of their own helper modules. Both are replaced by an execution in the sandbox. A task that runs code in
@@ -30,7 +30,7 @@ from ..harness.loaded import LibraryTask
 CODE_EVAL = "code_eval"
 """The metric of the `evaluate` library that runs programs."""
 SECONDS = 3.0
-"""Time limit for one program, as in `code_eval`."""
+"""Time limit in seconds for one program, as in `code_eval`."""
 EXECUTING_CALLS = frozenset({"exec", "eval", "compile", "__import__"})
 EXECUTING_MODULES = frozenset({"subprocess", "multiprocessing", "runpy", "ctypes"})
 
@@ -40,7 +40,10 @@ def passes(
     test: str,
     seconds: float = SECONDS,
 ) -> tuple[bool, str]:
-    """Run a program and its test in the sandbox. Return whether both ended without an error, and the reason if not."""
+    """Run a program with its test in the sandbox.
+
+    Return whether they ended without an error, and if not, the reason.
+    """
     limits = Limits(wall_seconds=seconds)
     tests = FunctionTests(test=test or "pass")
     try:
@@ -56,7 +59,7 @@ def _tier() -> Tier:
 
 
 class SandboxedCodeEval:
-    """The metric `code_eval` of the `evaluate` library, with every program in the sandbox."""
+    """Replaces the metric `code_eval` of the `evaluate` library. It runs every program in the sandbox."""
 
     def compute(
         self,
@@ -66,7 +69,7 @@ class SandboxedCodeEval:
         timeout: float = SECONDS,
         **_: object,
     ) -> tuple[dict[str, float], dict[int, list[tuple[int, dict[str, Any]]]]]:
-        """Return pass@k over all problems, and the result of each program."""
+        """Run all programs. Return pass@k over all problems, and the result of each program by problem."""
         jobs = []
         for number, test in enumerate(references):
             for position, candidate in enumerate(predictions[number]):
@@ -123,7 +126,7 @@ def run_cruxeval_program(
 REPLACED: Mapping[tuple[str, str], tuple[str, Callable[..., Any]]] = {
     ("cruxeval", "utils"): ("check_correctness", run_cruxeval_program),
 }
-"""Functions of helper modules that run programs, by family and module, with their replacements."""
+"""For the family and the module of a helper function that runs programs: its name and its replacement."""
 HARMLESS: frozenset[str] = frozenset(
     {
         "process_results_countdown",
@@ -159,7 +162,7 @@ def check_unsafe(
 
 
 def _executing_call(file: Path) -> str:
-    """Return the call with which a helper module runs programs; empty if it runs none."""
+    """Return the first import or call with which a helper module can run programs; empty if it has none."""
     tree = parsed(file)
     for node in ast.walk(tree) if tree is not None else ():
         for name in names_imported(node):
@@ -175,7 +178,7 @@ def _executing_call(file: Path) -> str:
 
 @contextmanager
 def sandboxed_code_eval() -> Iterator[None]:
-    """Provide assay's `code_eval` while task files are loaded."""
+    """Replace the metric `code_eval` by assay's while task files are loaded."""
     try:
         import evaluate
     except ModuleNotFoundError:
@@ -200,7 +203,7 @@ def sandboxed_code_eval() -> Iterator[None]:
 
 
 def replace_functions(task: LibraryTask, path: str) -> None:
-    """Replace the functions of a task's helper modules that run programs."""
+    """Replace those functions of a task's helper modules that run programs."""
     family = Path(path).parent.name
     for function in _functions_of(task):
         scope = getattr(function, "__globals__", {})

@@ -1,7 +1,7 @@
 """Convert the documents of a loaded task or group to samples, and their requests to prompts.
 
-Requests are always built from the first document on, because each document draws its examples after the previous one. A
-resumed or sharded run builds the same requests and asks only the missing ones.
+Requests are always built from the first document on, because examples for all documents are drawn from one random
+generator. A resumed or sharded run builds the same requests and asks only the missing ones.
 
 Continuations after one context become one prompt. A chat keeps its turns, so that the model's own template renders
 them.
@@ -32,7 +32,7 @@ from .task_loading import MOST_KEPT, load
 
 
 class ChatText(str):
-    """A chat as lm-eval passes it around: a string that also has the turns."""
+    """A chat in the form that lm-eval passes between its functions: a string, which here also has the turns."""
 
     __slots__ = ("turns",)
     turns: tuple[Message, ...]
@@ -43,7 +43,10 @@ class ChatText(str):
         history: Sequence[Mapping[str, Any]],
         add_generation_prompt: bool = True,
     ) -> "ChatText":
-        """Make a `ChatText` of a chat history. The role of the last turn decides whether that turn is continued."""
+        """Create a `ChatText` from a chat history.
+
+        `add_generation_prompt` is not used: the role of the last turn decides whether that turn is continued.
+        """
         text = cls(json.dumps(list(history), ensure_ascii=False))
         turns = [
             Message(str(turn["role"]), (Text(turn["content"]),)) for turn in history
@@ -57,7 +60,7 @@ def questions_of(
     changes: Mapping[str, Any],
     where: str,
 ) -> list[Question]:
-    """Return the prompts of one document's requests. `changes` are generation options of the run."""
+    """Convert the requests of one document to prompts. `changes` are generation options of the run."""
     questions: list[Question] = []
     by_context: dict[str, list[int]] = {}
     for position, instance in enumerate(instances):
@@ -93,7 +96,7 @@ def _weighing(
     instances: Sequence[Any],
     positions: Sequence[int],
 ) -> Question:
-    """Return the question that scores all continuations after one context."""
+    """Return one question for all requests with the same context. The model scores their continuations."""
     arguments = instances[positions[0]].args
     media = _media_of(arguments)
     messages = _messages(arguments[0], media)
@@ -124,7 +127,7 @@ def _messages(
 
 
 def _media_of(arguments: Sequence[Any]) -> list[Part]:
-    """Return the images and clips that lm-eval passes in the last argument of a request."""
+    """Return the images and audio clips that lm-eval passes in the last argument of a request."""
     last = arguments[-1]
     if not isinstance(last, Mapping):
         return []
@@ -143,7 +146,7 @@ CHUNK = 32
 
 
 class LmDocuments(Documents):
-    """All documents of a task or group, built one after another and kept in memory."""
+    """All documents of a task or group. They are built one after another and kept in memory."""
 
     def __init__(self, loaded: Loaded, settings: TaskSettings) -> None:
         super().__init__(loaded, settings)
@@ -172,7 +175,7 @@ class LmDocuments(Documents):
         return self._by_id[id]
 
     def _build_all(self) -> Iterator[Document]:
-        """Yield all documents. They are built in chunks, because each switch of the random generators takes time."""
+        """Yield all documents. They are built in chunks, because switching the random generators takes time."""
         documents = self.in_turns()
         while True:
             with self.loaded.random_state.active():
@@ -192,7 +195,10 @@ class LmDocuments(Documents):
             yield document
 
     def _random_state_now(self) -> RandomState:
-        """Return the state of the random generators; the same object as long as no number is drawn."""
+        """Return the current state of the random generators.
+
+        If no number was drawn since the last call, it is the same object.
+        """
         position = RandomState.current_position()
         if self._last_state is None or position != self._last_state[0]:
             self._last_state = position, RandomState.current()
@@ -238,12 +244,12 @@ class LmDocuments(Documents):
         }
 
     def question_of(self, document: Document) -> str:
-        """Return the last message of the first prompt."""
+        """Return the last message of the document's first prompt."""
         return document.questions[0].prompt.messages[-1].text
 
 
 def documents_of(reference: TaskReference, settings: TaskSettings) -> LmDocuments:
-    """Return the documents of a reference; the same object as long as its file does not change."""
+    """Return the documents of a task. The same object is returned as long as the task's file does not change."""
     return _documents(reference, settings, reference.file_state())
 
 

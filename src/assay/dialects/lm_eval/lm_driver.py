@@ -1,6 +1,6 @@
 """Make a task of assay from an lm-eval task.
 
-Its driver asks the requests through the recording engine, and lets lm-eval score the answers.
+The driver of that task asks the requests through the recording engine, and lets lm-eval score the answers.
 """
 
 import json
@@ -40,7 +40,7 @@ class LmRows(_LmPart, TaskRows):
 
 @dataclass(frozen=True)
 class LmTemplate(_LmPart, FirstPrompt):
-    """The first prompt of a document, exactly as the model receives it."""
+    """Returns the first prompt of a document, exactly as the model receives it."""
 
     def __call__(self, sample: Sample) -> Prompt:
         document = self.documents()[sample.id]
@@ -49,10 +49,13 @@ class LmTemplate(_LmPart, FirstPrompt):
 
 @dataclass(frozen=True)
 class LmDriver(_LmPart, TaskDriver):
-    """Asks all requests of a task or a group, and returns the rows of its results."""
+    """Asks all requests of a task or a group, and lets lm-eval score the answers."""
 
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
-        """Ask every request, put the answers into lm-eval's instances, and return the first failure by document."""
+        """Ask every request, and put the answers into lm-eval's instances.
+
+        Return the failed output of each document that has one, by the document's id.
+        """
         pairs: list[tuple[Document, Question]] = []
         for _, document in chosen:
             for instance in document.instances:
@@ -84,7 +87,7 @@ class LmDriver(_LmPart, TaskDriver):
         subtask: LoadedTask,
         documents: Sequence[Document],
     ) -> Iterator[dict[str, Any]]:
-        """Yield the lines of lm-eval's sample log."""
+        """Yield the lines of lm-eval's sample log for some documents of a task."""
         if not documents:
             return
         is_multimodal = getattr(subtask.task, "MULTIMODAL", False)
@@ -117,7 +120,7 @@ def _logged_sample(
     document: Document,
     filter_name: str,
 ) -> dict[str, Any]:
-    """Return the entry of a document and a filter in lm-eval's sample log."""
+    """Return the line of lm-eval's sample log for one document and one filter."""
     utils = package.module("utils")
     requests = sorted(document.instances, key=lambda instance: instance.idx)
     target = task.doc_to_target(document.row)
@@ -155,7 +158,7 @@ LIKELIHOODS = frozenset({"loglikelihood", "loglikelihood_rolling", "multiple_cho
 
 
 def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks of a name or a YAML file."""
+    """Return the tasks for a name such as `lm_eval/gsm8k`, or for a YAML file."""
     return plan_tasks(text, run, LIBRARY, _task)
 
 

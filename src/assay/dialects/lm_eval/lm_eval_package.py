@@ -35,7 +35,7 @@ def load_package() -> ModuleType:
 
 
 def module(name: str) -> ModuleType:
-    """Return a module of the package: `api.task`, `tasks`."""
+    """Return a module of the package by its name inside the package, such as `api.task`."""
     load_package()
     return importlib.import_module(f"lm_eval.{name}")
 
@@ -56,8 +56,8 @@ def _limit_imports() -> None:
 def forget_helpers(folder: Path) -> None:
     """Remove the helper modules of a folder from `sys.modules`, so that the next load imports them again.
 
-    Some shuffle with their own generator, which must start again with each load. Otherwise a second run in the same
-    process would ask other questions.
+    Some modules have their own random generator, which must start again with each load. Otherwise a second run in the
+    same process would ask other questions.
     """
     for name, helper in list(sys.modules.items()):
         file = getattr(helper, "__file__", None)

@@ -1,7 +1,7 @@
-"""Check the names in a task, and try out a user's own task before a model is asked.
+"""Check the names in a task, and test a user's own task before a model is asked.
 
-The functions, metrics and filters of a user's own task are called with a made-up answer. The right answer must be one
-of the choices.
+The functions, metrics and filters of a user's own task are called with a made-up answer. Also, the right answer must
+be one of the choices.
 """
 
 import inspect
@@ -27,12 +27,12 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "doc_to_image": ("doc",),
     "doc_to_audio": ("doc",),
 }
-"""Keys whose value is a function, with the arguments that lm-eval passes to the function."""
+"""Keys whose value is a function, each with the arguments that lm-eval passes to it."""
 COLUMN_KEYS = ("doc_to_text", "doc_to_target", "doc_to_choice")
 
 
 def known_names() -> KnownNames:
-    """Return the names that the installed package knows."""
+    """Return the configuration keys, filters, metrics and aggregations that the installed lm-eval knows."""
     registry = package.module("api.registry")
     package.module("filters")
     package.module("api.metrics")
@@ -168,7 +168,7 @@ def _try_metrics(
     row: object,
     path: str,
 ) -> None:
-    """Raise for a metric that cannot be computed for any answer."""
+    """Raise if the task's metrics cannot be computed for a made-up answer."""
     try:
         values = task.process_results(row, [ANSWER])
         for metric, value in values.items():
@@ -187,7 +187,7 @@ def check_own_group(
     tasks: Mapping[str, LibraryTask],
     path: str,
 ) -> None:
-    """Raise for a metric of a group that none of its tasks computes."""
+    """Raise for a metric in a group's `aggregate_metric_list` that none of its tasks computes."""
     metrics = {str(name) for task in tasks.values() for name in task.aggregation()}
     for entry in group.aggregate_metric_list or ():
         if metrics and entry.metric not in metrics:

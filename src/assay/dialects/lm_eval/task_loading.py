@@ -45,17 +45,17 @@ MOST_KEPT = 64
 
 
 class TaskManager(Protocol):
-    """The members of lm-eval's task manager that assay uses."""
+    """The members of lm-eval's `TaskManager` that assay uses."""
 
     task_index: dict[str, object]
 
     def load(self, spec: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return the tasks of a name, and the groups among them."""
+        """Return the tasks for a name, and the groups among them."""
         ...
 
 
 class TaskWithData(Protocol):
-    """The members of a task of lm-eval that concern its data."""
+    """The members of an lm-eval task from which its data are loaded."""
 
     DATASET_PATH: str | None
     DATASET_NAME: str | None
@@ -121,7 +121,7 @@ def _load(
 
 
 def _manager(name: str, index: Index) -> TaskManager:
-    """Return lm-eval's task manager with one name and the names it refers to.
+    """Return lm-eval's task manager, which knows only one name and the names it refers to.
 
     Indexing the whole package would take seconds.
     """
@@ -146,7 +146,10 @@ def _manager(name: str, index: Index) -> TaskManager:
 
 @contextmanager
 def _own_rows(settings: TaskSettings) -> Iterator[None]:
-    """While tasks are loaded, give them the rows of `--data`, or else their own rows, with one-line errors."""
+    """Replace how lm-eval loads the rows of tasks inside the block.
+
+    Tasks get the rows of `--data` if it is given, else the rows that they name. Errors have one line.
+    """
     task_module = package.module("api.task")
     base, configurable = task_module.Task, task_module.ConfigurableTask
     original = base.download, configurable.download
@@ -219,9 +222,10 @@ def _check_splits(config: TaskConfig, dataset: object) -> None:
 
 
 def _process_once(config: TaskConfig) -> None:
-    """Call `process_docs` once for each split, like the cache of `datasets` does for data on disk.
+    """Wrap `process_docs` of a task, so that it runs only once for each split and its result is kept.
 
-    Some tasks shuffle options there. A second call would give other documents.
+    Some tasks shuffle options there, so a second call would give other documents. For data on disk, the cache of
+    `datasets` has the same effect.
     """
     process = config.process_docs
     if not callable(process) or hasattr(process, "__wrapped__"):

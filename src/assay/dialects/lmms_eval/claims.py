@@ -33,7 +33,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Say why a file is a task or a group of lmms-eval; None if it is not. Included files are considered, too."""
+    """Return why a file is a task or a group of lmms-eval; None if it is not. Included files are considered, too."""
     if path.suffix not in (".yaml", ".yml") or not path.is_file():
         return None
     folder = LIBRARY.tasks_folder()
@@ -51,9 +51,9 @@ def claims(
 
 
 def _claim_of_group(path: Path) -> str | None:
-    """Say why a group belongs to lmms-eval, or None.
+    """Return why a group belongs to lmms-eval; None if it does not.
 
-    The tasks next to it decide, because lm-eval's groups look alike.
+    This is decided by the tasks in the same folder, because groups of lm-eval look the same.
     """
     for file in sorted(path.parent.glob("*.y*ml")):
         keys = top_level_keys(file.read_text(encoding="utf-8", errors="replace"))
@@ -66,7 +66,7 @@ def _own_keys(
     path: Path,
     keys: set[str],
 ) -> list[str]:
-    """Return the keys of a file and its includes that only lmms-eval has."""
+    """Return the keys of a file and its includes that occur only in files of lmms-eval."""
     if "include" in keys and not keys & OWN_KEYS:
         keys = _keys_with_includes(path)
     return sorted(keys & OWN_KEYS)

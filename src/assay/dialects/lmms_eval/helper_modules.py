@@ -25,16 +25,16 @@ from .judge_clients import placeholder_keys, replaced_clients
 
 @dataclass(frozen=True, slots=True)
 class NamedFunction:
-    """A function that a task file names, not yet loaded."""
+    """A function that a task file names after `!function`, not yet loaded."""
 
     name: str
-    """The function with its module: `utils.mme_doc_to_text`."""
+    """The module and the function, such as `utils.mme_doc_to_text`."""
     file: Path
     """The YAML file that names it."""
 
     @property
     def module_file(self) -> Path:
-        """The file of the function's module, next to the YAML file."""
+        """The Python file with the function, next to the YAML file."""
         return self.file.parent / f"{self.name.rpartition('.')[0]}.py"
 
 
@@ -68,7 +68,7 @@ def helpers_digest(path: str | Path) -> str:
 def forget_helpers(path: str | Path) -> None:
     """Remove the helper modules of a task file from `sys.modules`, so that the next load imports them again.
 
-    Some shuffle with their own generator, which must start again with each load.
+    Some modules have their own random generator, which must start again with each load.
     """
     files = {str(file) for file in helper_files(path)}
     for name, module in list(sys.modules.items()):
@@ -81,7 +81,10 @@ def _with_named_functions(
     config: dict[str, Any],
     file: Path,
 ) -> dict[str, Any]:
-    """Replace names of functions by `NamedFunction`, which records the file, before files are merged."""
+    """Replace each `!function NAME` in a file by a `NamedFunction`, which remembers the file.
+
+    This is done before files are merged, because names are relative to their file.
+    """
 
     def remember(text: str) -> str | NamedFunction:
         if not text.startswith(FUNCTION):
@@ -108,7 +111,7 @@ def _replace(
 
 
 def _function(function: NamedFunction) -> object:
-    """Return the function or class. If it is missing, raise with the file that names it."""
+    """Load a named function or class. If it is missing, raise with the file that names it."""
     module_name, _, name = function.name.rpartition(".")
     module = _module(function.module_file, module_name, function.file)
     if not hasattr(module, name):
@@ -141,7 +144,7 @@ def _absolute_module(
     file: Path,
     yaml_file: Path,
 ) -> ModuleType:
-    """Import a module that a file names in full, such as `lmms_eval.tasks.librispeech.utils`."""
+    """Import a module that a file names with its package, such as `lmms_eval.tasks.librispeech.utils`."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -171,9 +174,10 @@ def _package_module(file: Path, folder: Path) -> ModuleType:
 
 @contextmanager
 def _kept_search_path() -> Iterator[None]:
-    """Undo changes that a helper module makes to Python's search path, and forget modules that it loaded that way.
+    """Undo changes that a helper module makes to Python's search path inside the block.
 
-    Otherwise the next module that imports `utils` would get the `utils` of another task.
+    Also forget the modules that it loaded that way. Otherwise the next module that imports `utils` would get the
+    `utils` of another task.
     """
     before = list(sys.path)
     loaded_before = set(sys.modules)

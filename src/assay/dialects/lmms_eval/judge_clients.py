@@ -39,21 +39,21 @@ CLIENTS = {
     "AsyncOpenAI": True,
     "AsyncAzureOpenAI": True,
 }
-"""Client classes of the `openai` package; True if their calls are awaited."""
+"""Client classes of the `openai` package. The value is True for those that are used with `await`."""
 ADDRESS_END = "/chat/completions"
 PLACEHOLDER_KEYS = ("OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY")
-"""Environment variables without which some helper modules refuse to be imported."""
+"""Environment variables with API keys, without which some helper modules cannot be imported."""
 
 
 class NoJudge(BaseException):
     """Raised if a task asks a judge and the run has none.
 
-    It is not an `Exception`, because tasks catch those and would count the answer as wrong.
+    It is not an `Exception`, because tasks catch exceptions and would count the answer as wrong.
     """
 
 
 class RunJudge:
-    """The judge of one run. It remembers failures, because tasks hide them."""
+    """Asks the judge model of one run. It remembers failed calls, because tasks ignore them."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class RunJudge:
         self._failures: list[str] = []
 
     def answer(self, request: Mapping[str, Any]) -> str:
-        """Return the judge's answer to a request in the form of OpenAI's chat completions."""
+        """Ask the judge, and return its answer. The request has the form of OpenAI's chat completions."""
         if self._name is None:
             raise NoJudge(str(request.get("model") or "a model"))
         try:
@@ -80,7 +80,7 @@ class RunJudge:
         return output.text
 
     def raise_failure(self) -> None:
-        """Raise if a call failed since the last check."""
+        """Raise if a call to the judge failed since the last check."""
         failures, self._failures = self._failures, []
         if failures:
             raise ScorerError(f"the judge failed: {failures[0]}")
@@ -90,7 +90,7 @@ _current: list[RunJudge] = []
 
 
 def answer(request: Mapping[str, Any]) -> str:
-    """Ask the judge of the current run."""
+    """Ask the judge of the current run, and return its answer."""
     if not _current:
         raise NoJudge(str(request.get("model") or "a model"))
     return _current[-1].answer(request)
@@ -98,7 +98,7 @@ def answer(request: Mapping[str, Any]) -> str:
 
 @contextmanager
 def judged_by(judge: RunJudge) -> Iterator[None]:
-    """Let this judge answer all judge calls of tasks while the block runs."""
+    """Let this judge answer all calls that tasks make to judges inside the block."""
     import requests
 
     original: Callable[..., requests.Response] = requests.post
@@ -130,7 +130,7 @@ def judged_by(judge: RunJudge) -> Iterator[None]:
 
 @contextmanager
 def replaced_clients() -> Iterator[None]:
-    """Replace the clients of `openai` for modules imported inside the block by clients that ask the judge."""
+    """Replace the client classes of `openai` inside the block by classes that ask the judge of the run."""
     try:
         import openai
     except ModuleNotFoundError:
@@ -148,7 +148,7 @@ def replaced_clients() -> Iterator[None]:
 
 @contextmanager
 def placeholder_keys() -> Iterator[None]:
-    """Set keys that helper modules look for at import. No request is sent with them."""
+    """Set API keys inside the block, because helper modules look for them at import. They are never sent."""
     missing = [name for name in PLACEHOLDER_KEYS if name not in os.environ]
     os.environ.update(dict.fromkeys(missing, "judge-of-the-run"))
     try:
@@ -167,7 +167,7 @@ class JudgeClient:
         self.completions = self
 
     def create(self, **request: object) -> "ChatCompletion | Awaitable[ChatCompletion]":
-        """Return a chat completion."""
+        """Ask the judge, and return a chat completion of the `openai` package."""
         return _completion_object(completion(request))
 
     def with_options(self, **_: object) -> "JudgeClient":
@@ -175,18 +175,18 @@ class JudgeClient:
         return self
 
     def close(self) -> None:
-        """Do nothing. The connection belongs to the judge."""
+        """Do nothing, because the connection belongs to the judge."""
 
 
 class AsyncJudgeClient(JudgeClient):
-    """A judge client for code that awaits its calls."""
+    """A `JudgeClient` for code that uses `await`."""
 
     async def create(self, **request: object) -> "ChatCompletion":
-        """Return a chat completion."""
+        """Ask the judge, and return a chat completion of the `openai` package."""
         return await asyncio.to_thread(lambda: _completion_object(completion(request)))
 
     async def close(self) -> None:  # type: ignore[override]
-        """Do nothing. The connection belongs to the judge."""
+        """Do nothing, because the connection belongs to the judge."""
 
 
 def replace_providers() -> None:
@@ -196,7 +196,10 @@ def replace_providers() -> None:
     from lmms_eval.llm_judge.providers.openai import OpenAIProvider
 
     class Provider(OpenAIProvider, AsyncServerInterface):  # type: ignore[misc]
-        """A provider that asks the judge of the run. Prompts and parsing are those of the package."""
+        """A provider of `lmms_eval.llm_judge` that asks the judge of the run.
+
+        Prompts and parsing are those of the package.
+        """
 
         def __init__(self, config: ServerConfig | None = None) -> None:
             default = ServerConfig(model_name="judge")
@@ -231,7 +234,7 @@ def replace_providers() -> None:
 
 
 def completion(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a chat completion as JSON, with as many answers as requested."""
+    """Ask the judge as often as `n` in the request, and return the answers as the JSON of a chat completion."""
     answers = [answer(request) for _ in range(int(request.get("n") or 1))]
     choices = [
         {
@@ -252,7 +255,7 @@ def completion(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def prompt_of(request: Mapping[str, Any]) -> Prompt:
-    """Return the messages of a request as a prompt."""
+    """Convert the messages of a request to a prompt."""
     messages = []
     for turn in request["messages"]:
         parts = tuple(_parts_of(turn.get("content")))
@@ -261,7 +264,7 @@ def prompt_of(request: Mapping[str, Any]) -> Prompt:
 
 
 def options_of(request: Mapping[str, Any]) -> GenerateOptions:
-    """Return the generation options of a request."""
+    """Return the generation options that a request sets."""
     stops = request.get("stop") or ()
     length = request.get("max_tokens") or request.get("max_completion_tokens")
     settings = {
@@ -305,7 +308,7 @@ def _parts_of(
 
 
 def _without_blanks(url: str) -> str:
-    """Return a data URL without the blanks and line ends that endpoints ignore in it."""
+    """Remove blanks and line ends from a data URL. Endpoints ignore them."""
     if url.startswith("data:"):
         return "".join(url.split())
     return url
@@ -327,7 +330,7 @@ def _http_response(document: dict[str, Any]) -> "requests.Response":
 
 
 def _decode_body(data: object) -> Mapping[str, Any]:
-    """Return the JSON object in the text of a body; empty if there is none."""
+    """Parse the body of an HTTP request as a JSON object. Return an empty mapping if it is none."""
     if isinstance(data, (str, bytes)):
         with contextlib.suppress(ValueError):
             decoded = json.loads(data)

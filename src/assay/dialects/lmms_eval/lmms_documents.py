@@ -1,4 +1,4 @@
-"""Convert the documents of a loaded task or group to samples. Requests are built when a document is asked.
+"""Convert the documents of a loaded task or group to samples. The requests of a document are built when it is asked.
 
 Media are large, so a document keeps its prompt only until the model has answered.
 """
@@ -26,8 +26,9 @@ from .lmms_messages import messages_of, plain_messages
 DEFAULT_MAX_TOKENS = 1024
 """The token limit of an answer if a task sets none, as in lmms-eval's models for endpoints."""
 OF_THE_TASK = frozenset({"image_aspect_ratio", "visual_cot", "max_agentic_steps"})
-"""Generation options that are not passed to the model: how lmms-eval's own models resize images, and how many attempts
-a task makes.
+"""Generation options that are not passed to the model.
+
+They say how lmms-eval's own models resize images, and how many attempts a task makes.
 """
 ROUNDS = "generate_until_multi_round"
 AGENTIC = "generate_until_agentic"
@@ -47,17 +48,17 @@ class LmmsDocuments(Documents):
         return self._by_id[id]
 
     def of_task(self, subtask: LoadedTask) -> Iterator[Document]:
-        """Yield the documents of one task, without media and requests."""
+        """Yield the documents of one task. Their requests are not built yet, and their rows have no media."""
         for number, row in enumerate(subtask.task.eval_docs_no_media):
             yield Document(self.id_of(subtask, number), subtask, number, row)
 
     def question_of(self, document: Document) -> str:
-        """Return the column `question` of the row."""
+        """Return the text in the column `question` of the document's row."""
         row = document.row
         return str(row.get("question") or "") if isinstance(row, Mapping) else ""
 
     def build(self, document: Document) -> None:
-        """Build the requests of a document, and its first prompt."""
+        """Build the requests of a document and their prompts."""
         config = document.subtask.task.config
         with (
             self.loaded.random_state.active(),
@@ -71,7 +72,7 @@ class LmmsDocuments(Documents):
         document.random_state = self.loaded.random_state
 
     def first_prompt(self, document: Document) -> Prompt:
-        """Return the first prompt of a document without changing later random numbers."""
+        """Return the first prompt of a document. The random numbers of later documents do not change."""
         state = self.loaded.random_state.copy()
         self.build(document)
         prompt = document.questions[0].prompt
@@ -85,7 +86,7 @@ class LmmsDocuments(Documents):
         return row
 
     def options(self, document: Document) -> GenerateOptions:
-        """Return the generation options of a document, with those that the run sets."""
+        """Return the generation options of a document's task. Options of the run take precedence."""
         kwargs = dict(document.subtask.task.config.generation_kwargs or {})
         options = generation_options(kwargs, where_of(document))
         if self.settings.chat:
@@ -140,13 +141,13 @@ class LmmsDocuments(Documents):
         messages: tuple[Message, ...],
         options: GenerateOptions,
     ) -> Prompt:
-        """Return a prompt; in a chat, the system text of the run comes first."""
+        """Return messages as a prompt. In a chat, the run's system text comes first."""
         if self.settings.chat and self.settings.system is not None:
             messages = (Message("system", (Text(self.settings.system),)), *messages)
         return Prompt(messages, options=options)
 
     def _messages(self, document: Document, row: object) -> tuple[Message, ...]:
-        """Return the turns of a chat task; for other tasks the text with its media first."""
+        """Return the messages of a document: the turns of a chat task, or else one message with text and media."""
         task = document.subtask.task
         request = document.instances[0]
         is_chat_task = self.settings.chat and hasattr(task, "doc_to_messages")
@@ -158,7 +159,7 @@ class LmmsDocuments(Documents):
         return plain_messages(request.args[0], visuals, role)
 
     def _weighing(self, document: Document, row: object) -> list[Question]:
-        """Return one question for each context of a document, with its continuations."""
+        """Return one question for all requests with the same context. The model scores their continuations."""
         task = document.subtask.task
         visuals = task.doc_to_visual(row)
         role = "user" if self.settings.chat else ""
@@ -182,7 +183,7 @@ class LmmsDocuments(Documents):
 
 
 class WeighedQuestion(Question):
-    """Continuations whose losses lmms-eval compares. Like in its own models, a loss is the mean over the tokens."""
+    """A context whose continuations lmms-eval compares by their loss, as in its own models the mean over the tokens."""
 
     def answers(self, output: Output) -> list[Any]:
         """Return the loss of each continuation, and whether greedy decoding would write it."""
@@ -210,7 +211,7 @@ def generation_options(
 
 
 def is_weighed(task: LibraryTask) -> bool:
-    """Return True for a task that compares likelihoods."""
+    """Return True for a task that compares the likelihoods of continuations."""
     return task.OUTPUT_TYPE in ("loglikelihood", "multiple_choice")
 
 
@@ -225,7 +226,7 @@ def forget_media(document: Document) -> None:
 
 
 def documents_of(reference: TaskReference, settings: TaskSettings) -> LmmsDocuments:
-    """Return the documents of a reference; the same object as long as its file does not change."""
+    """Return the documents of a task. The same object is returned as long as the task's file does not change."""
     return _documents(reference, settings, reference.file_state())
 
 

@@ -1,6 +1,6 @@
 """Make a task of assay from a task of lmms-eval.
 
-Its driver asks the requests through the recording engine, and lets lmms-eval score the answers.
+The driver of that task asks the requests through the recording engine, and lets lmms-eval score the answers.
 """
 
 import functools
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from lmms_eval.api.instance import Instance
 
 ASKED_AT_ONCE = 64
-"""How many documents have their media in memory at a time."""
+"""How many documents are asked in one batch, and have their media in memory."""
 MOST_ROUNDS = 100
 """Maximum number of rounds of one document, because some tasks never end by themselves."""
 AGENTS = 8
-"""How many documents of agentic tasks are asked in parallel."""
+"""How many documents of agentic tasks run in parallel."""
 REASONING_TAGS = '[["<think>", "</think>"], ["<analysis>", "</analysis>"]]'
-"""Reasoning tags that lmms-eval removes unless a task names others."""
+"""Start and end tags of reasoning that lmms-eval removes from answers, unless a task names others."""
 
 
 class _LmmsPart(TaskPart):
@@ -67,7 +67,7 @@ class LmmsRows(_LmmsPart, TaskRows):
 
 @dataclass(frozen=True)
 class LmmsTemplate(_LmmsPart, FirstPrompt):
-    """The first prompt of a document, exactly as the model receives it."""
+    """Returns the first prompt of a document, exactly as the model receives it."""
 
     def __call__(self, sample: Sample) -> Prompt:
         documents = self.documents()
@@ -76,10 +76,13 @@ class LmmsTemplate(_LmmsPart, FirstPrompt):
 
 @dataclass(frozen=True)
 class LmmsDriver(_LmmsPart, TaskDriver):
-    """Asks all requests of a task or a group, and returns the rows of its results."""
+    """Asks all requests of a task or a group, and lets lmms-eval score the answers."""
 
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
-        """Ask every request, a few documents at a time, and return the first failure by document."""
+        """Ask every request, a few documents at a time.
+
+        Return the failed output of each document that has one, by the document's id.
+        """
         recording.expect(len(chosen))
         asking = _Asking(recording, self.documents())
         waiting = iter([document for _, document in chosen])
@@ -89,7 +92,7 @@ class LmmsDriver(_LmmsPart, TaskDriver):
 
     @contextmanager
     def reading(self, recording: RecordingEngine) -> Iterator[None]:
-        """Let the judge of the run answer all judge calls of tasks while the block runs."""
+        """Let the judge of the run answer all calls that tasks make to judges inside the block."""
         options = recording.options
         name = options.judges.get("judge")
         if name is None:
@@ -116,11 +119,14 @@ class LmmsDriver(_LmmsPart, TaskDriver):
         return []
 
     def is_reported(self, subtask: LoadedTask, metric: object) -> bool:
-        """Return True for a metric that the task aggregates. Other metrics are not reported."""
+        """Return True for a metric that the task aggregates. Other metrics do not appear in the results."""
         return metric in subtask.task.aggregation()
 
     def number_of(self, subtask: LoadedTask, item: object) -> float | None:
-        """Return the value of a document; if the task computed a dictionary, its entry `score_key`."""
+        """Return a document's value of a metric as a number.
+
+        If it is a dictionary, take the entry that the task's key names.
+        """
         if isinstance(item, Mapping):
             item = item.get(subtask.task.config.score_key)
         return as_number(item)
@@ -130,7 +136,7 @@ class LmmsDriver(_LmmsPart, TaskDriver):
         subtask: LoadedTask,
         documents: Sequence[Document],
     ) -> None:
-        """Apply the filters of a task to all its answers."""
+        """Apply the task's filters to the answers of these documents."""
         if subtask.task.config.auto_strip_thinking and _reasoning_tags(subtask) is None:
             strip_thinking = lmms_package.module(
                 "filters.transformation"
@@ -147,7 +153,7 @@ class LmmsDriver(_LmmsPart, TaskDriver):
         document: Document,
         filter_name: str,
     ) -> Mapping[Any, Any]:
-        """Return the values that lmms-eval computes from the answers of one filter."""
+        """Let lmms-eval compute the metrics of a document from the answers after one filter."""
         processed = lmms_package.module("evaluator")._process_document_results(
             (document.number, document.row, document.instances),
             task=subtask.task,
@@ -166,7 +172,7 @@ class LmmsDriver(_LmmsPart, TaskDriver):
         subtask: LoadedTask,
         documents: Sequence[Document],
     ) -> Iterator[Mapping[str, Any]]:
-        """Yield the lines of lmms-eval's sample log, which it made while scoring."""
+        """Yield the lines of lmms-eval's sample log, which were written while documents were scored."""
         filters = max((len(document.logged) for document in documents), default=0)
         for number in range(filters):
             for document in documents:
@@ -174,7 +180,7 @@ class LmmsDriver(_LmmsPart, TaskDriver):
 
 
 class _Asking:
-    """Asks the requests of some documents and puts the answers into lmms-eval's instances."""
+    """Asks the requests of documents, and puts the answers into lmms-eval's instances."""
 
     def __init__(self, recording: RecordingEngine, documents: LmmsDocuments) -> None:
         self._recording = recording
@@ -182,7 +188,7 @@ class _Asking:
         self.failures: dict[str, Output] = {}
 
     def ask(self, chunk: Sequence[Document]) -> None:
-        """Ask all requests of these documents."""
+        """Build and ask all requests of these documents."""
         built = [document for document in chunk if self._is_built(document)]
         by_kind: dict[str, list[Document]] = {}
         for document in built:
@@ -198,7 +204,7 @@ class _Asking:
             forget_media(document)
 
     def _is_built(self, document: Document) -> bool:
-        """Build the requests of a document. A row that cannot be asked fails on its own."""
+        """Build the requests of a document, and return True. If that fails, record the failure and return False."""
         document.logged = []
         try:
             self._documents.build(document)
@@ -227,7 +233,7 @@ class _Asking:
                 _add_answer(document.instances[position], answer)
 
     def _generate(self, prompts: Sequence[tuple[str, Prompt]]) -> list[Output | None]:
-        """Return the answers in order; None for a request that failed."""
+        """Ask the model, and return the answers in the order of the prompts. None stands for a request that failed."""
         names = [name for name, _ in prompts]
         texts = [prompt for _, prompt in prompts]
         outputs = self._recording.generate(texts, ids=names)
@@ -241,7 +247,7 @@ class _Asking:
         return answers
 
     def _ask_rounds(self, documents: Sequence[Document]) -> None:
-        """Ask documents round by round: after each answer the task returns the next question, or ends."""
+        """Ask documents in rounds: after each answer, the task returns the next question or ends."""
         for document in documents:
             for _ in range(document.instances[0].repeats or 1):
                 self._ask_dialogue(document)
@@ -291,7 +297,7 @@ class _Asking:
 
 
 class _AgentModel:
-    """The model that lmms-eval's agent loop calls."""
+    """The object that lmms-eval's agent loop uses as its model. It asks the model of the run about one document."""
 
     is_simple = False
 
@@ -308,7 +314,7 @@ class _AgentModel:
         self.task_dict = {task: {split: rows}}
 
     def generate_until(self, requests: Sequence[Any]) -> list[str]:
-        """Return the answer to one step."""
+        """Return the answer to one step of the agent loop."""
         [request] = requests
         turns = request.args[1](self._row)
         messages = messages_of(turns)
@@ -325,7 +331,7 @@ def _add_answer(instance: "Instance", answer: object) -> None:
 
 
 def _reasoning_tags(subtask: LoadedTask) -> list[list[str]] | None:
-    """Return the reasoning tags to remove from answers, or None."""
+    """Return the start and end tags of the reasoning to remove from answers; None if nothing is removed."""
     parse = lmms_package.module("api.reasoning").parse_reasoning_tags_config
     tags: list[list[str]] | None = parse(
         REASONING_TAGS, subtask.task.config.reasoning_tags
@@ -334,9 +340,9 @@ def _reasoning_tags(subtask: LoadedTask) -> list[list[str]] | None:
 
 
 def _pass_arguments(documents: LmmsDocuments, folder: str) -> None:
-    """Give tasks the options that they read from lmms-eval's command line, and turn off their retries.
+    """Give tasks the command-line options of lmms-eval that they read, and turn off their retries.
 
-    Some aggregations write a submission file below the output folder.
+    Some aggregations write a submission file below the output folder `folder`.
     """
     for name, subtask in documents.loaded.tasks.items():
         task = subtask.task
@@ -363,7 +369,7 @@ def _parameters(function: Callable[..., object]) -> Mapping[str, object]:
 
 
 def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks of a name or a YAML file."""
+    """Return the tasks for a name such as `lmms_eval/mme`, or for a YAML file."""
     return plan_tasks(text, run, LIBRARY, _task, chat=True)
 
 

@@ -1,4 +1,4 @@
-"""Load tasks and groups with the classes of lmms-eval."""
+"""Load tasks and groups with the classes of lmms-eval, and turn failures into one-line errors."""
 
 import threading
 from collections import defaultdict
@@ -48,7 +48,7 @@ MOST_KEPT = 16
 UNSUPPORTED: Mapping[str, str] = {
     "generate_visual_cot": "the model would have to draw between two thoughts",
 }
-"""Output types that no model of assay can produce, and the reasons."""
+"""Output types of tasks that no model of assay can produce, with the reasons."""
 _lock = threading.Lock()
 
 
@@ -112,7 +112,7 @@ def _load(
 
 
 def _names_of_package() -> KnownNames:
-    """Return the names that the installed package knows."""
+    """Return the configuration keys, filters, metrics and aggregations that the installed lmms-eval knows."""
     registry = lmms_package.module("api.registry")
     config = lmms_package.module("api.task").TaskConfig
     return KnownNames(
@@ -126,7 +126,7 @@ def _names_of_package() -> KnownNames:
 
 
 def _manager(name: str, index: Index) -> "TaskManager":
-    """Return lmms-eval's task manager with one name and the names it refers to.
+    """Return lmms-eval's task manager, which knows only one name and the names it refers to.
 
     Indexing the whole package would take seconds.
     """
@@ -145,7 +145,7 @@ def _manager(name: str, index: Index) -> "TaskManager":
 
 
 def _manager_entry(entry: IndexEntry) -> dict[str, Any]:
-    """Return a name in the form of the package's own index."""
+    """Convert an entry of assay's index to the form in lmms-eval's own index."""
     if entry.kind == "tag":
         return {"type": "tag", "task": list(entry.members), "yaml_path": -1}
     if entry.output_type == "class":
@@ -157,7 +157,10 @@ def _manager_entry(entry: IndexEntry) -> dict[str, Any]:
 
 @contextmanager
 def _own_ways(settings: TaskSettings) -> Iterator[None]:
-    """While lmms-eval creates tasks, let assay read their YAML files and provide their rows."""
+    """Replace how lmms-eval reads the YAML files and the rows of tasks inside the block.
+
+    assay's functions read the files and provide the rows.
+    """
     import datasets
 
     utils: Any = lmms_package.module("utils")
@@ -208,11 +211,11 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
 class _DatasetLoader:
     """Replaces `datasets.load_dataset`, which helper modules may have imported by name.
 
-    While a task reads its rows or makes a request, it returns the rows of `--data`. Otherwise it calls the original.
+    While a task reads its rows or builds a request, it returns the rows of `--data`. Otherwise it calls the original.
     """
 
     task: tuple[TaskConfig, TaskSettings] | None = None
-    """Configuration and settings of the task that is reading its rows."""
+    """Configuration and settings of the task whose code is running; None outside of tasks."""
     original: Any = None
 
     def __call__(
@@ -239,7 +242,10 @@ _loader = _DatasetLoader()
 
 @contextmanager
 def served_rows(config: TaskConfig, settings: TaskSettings) -> Iterator[None]:
-    """While code of a task runs, give it the rows of `--data`, or else those that it names, with one-line errors."""
+    """Let `datasets.load_dataset` return the rows of `--data` to the task whose code runs inside the block.
+
+    Without `--data` it returns the rows that the task names, and its errors have one line.
+    """
     before = _loader.task
     _loader.task = config, settings
     try:
@@ -254,7 +260,7 @@ def _given_rows(
     dataset_name: str | None,
     split: str | None,
 ) -> "Dataset | DatasetDict":
-    """Return the rows of `--data` that a task requests: all splits, or one split of a dataset that it names."""
+    """Return the rows of `--data` for a call of `load_dataset`: all splits, or one split of the dataset in the call."""
     if split is None:
         return _given_splits(config, settings)
     is_other = dataset_name is not None and dataset_name != config.dataset_name
@@ -263,7 +269,7 @@ def _given_rows(
 
 
 def _given_splits(config: TaskConfig, settings: TaskSettings) -> "DatasetDict":
-    """Return the rows of `--data` under the names of the splits that a task uses."""
+    """Return the rows of `--data` as the splits that a task uses."""
     import datasets
 
     evaluated = config.test_split or config.validation_split
@@ -284,7 +290,7 @@ def _given_splits(config: TaskConfig, settings: TaskSettings) -> "DatasetDict":
 
 
 def _leaves(loaded: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return all tasks of a loaded group by name, including nested ones."""
+    """Return all tasks in a loaded group by name, including those of nested groups."""
     tasks: dict[str, Any] = {}
     for name, entry in loaded.items():
         if isinstance(entry, Mapping):
@@ -305,7 +311,7 @@ def _check_output_type(task: LibraryTask, name: str) -> None:
 
 
 class LmmsGroup:
-    """A loaded group. Its numbers are computed by lmms-eval's own `consolidate_group_results`."""
+    """A loaded group. lmms-eval's own `consolidate_group_results` computes its metrics."""
 
     def __init__(
         self,
@@ -318,7 +324,7 @@ class LmmsGroup:
         self.aggregate_metric_list = key._config.aggregate_metric_list or ()
 
     def aggregate(self, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the numbers of the group from those of its tasks."""
+        """Return the metrics of the group, computed from those of its tasks."""
         results: dict[str, dict[str, Any]] = defaultdict(dict)
         for name, values in metrics.items():
             row = dict(values)
@@ -337,7 +343,7 @@ class LmmsGroup:
         members: Mapping[Any, Any],
         results: Mapping[str, Any],
     ) -> dict[Any, Any]:
-        """Return the members that have numbers. With a limit, some tasks may have no documents."""
+        """Return the group's members without tasks that have no results. With `--limit`, some may have no documents."""
         present = {}
         for key, member in members.items():
             if isinstance(member, Mapping):
@@ -349,7 +355,7 @@ class LmmsGroup:
         return present
 
     def get_all_groups(self) -> list["LmmsGroup"]:
-        """Return all groups inside this one, at any depth."""
+        """Return all groups inside this group, at any depth."""
         groups = []
         for key, member in self._members.items():
             if isinstance(member, Mapping):

@@ -1,4 +1,4 @@
-"""Convert messages of lmms-eval to those of assay: the parts in their order, with their media."""
+"""Convert messages of lmms-eval to those of assay. The parts of a message keep their order."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -40,7 +40,10 @@ def plain_messages(
     visuals: object,
     role: str,
 ) -> tuple[Message, ...]:
-    """Return a text with its media: at their marks in the text, or else first, as in lmms-eval's simple models."""
+    """Return one message with a text and its media.
+
+    Media are placed at their marks in the text, or else first, as in lmms-eval's simple models.
+    """
     media = [part_of(visual) for visual in as_list(visuals)]
     message = Message(role, (Text(context),))
     if media:
@@ -52,9 +55,9 @@ def visual_content(
     visual: object,
     upstream: Callable[[object], object],
 ) -> object:
-    """Return the message entry for a medium that `doc_to_visual` returned.
+    """Return the part of a message for an image, clip or video that `doc_to_visual` returned.
 
-    lmms-eval itself would declare an audio clip as a video and keep only its file name.
+    lmms-eval itself (`upstream`) would declare an audio clip as a video and keep only its file name.
     """
     is_clip = isinstance(visual, Mapping) and "array" in visual
     if is_clip or (isinstance(visual, str) and _suffix(visual) in AUDIO_SUFFIXES):
@@ -63,7 +66,7 @@ def visual_content(
 
 
 def part_of(visual: object, kind: str = "") -> Part:
-    """Make a medium of an image object, a file, bytes, or a dictionary with audio samples or a file."""
+    """Make an image, clip or video from an image object, a file, bytes, or a dictionary with samples or a file."""
     if isinstance(visual, Mapping):
         return _part_of_dictionary(visual, kind)
     if isinstance(visual, (str, Path)):
@@ -128,7 +131,7 @@ def _part_of_file(name: str, kind: str) -> Part:
 
 
 def _check_whole(entry: Mapping[str, Any]) -> None:
-    """Raise if an entry requests a part of a video, because models get whole files."""
+    """Raise if a message requests only a section of a video, because models get whole files."""
     cut = {key: entry[key] for key in CUT_KEYS if entry.get(key) is not None}
     if cut:
         raise DataError(

@@ -46,14 +46,14 @@ def load_package() -> ModuleType:
 
 
 def module(name: str) -> ModuleType:
-    """Return a module of the package: `api.task`, `tasks`."""
+    """Return a module of the package by its name inside the package, such as `api.task`."""
     load_package()
     return importlib.import_module(f"lmms_eval.{name}")
 
 
 @cache
 def _parsed_defaults() -> Namespace:
-    """Return the options of lmms-eval's command line if no arguments are given."""
+    """Return the options that lmms-eval's command line has if no arguments are given."""
     with warnings.catch_warnings():  # Importing the module changes the warning filters.
         command_line = module("__main__")
     arguments_of_assay, sys.argv = sys.argv, sys.argv[:1]
@@ -80,7 +80,7 @@ def _quiet_logger() -> None:
 
 
 def decode_with_soundfile() -> None:
-    """Make `datasets` return `{"path", "array", "sampling_rate"}` for a cell with audio."""
+    """Let `datasets` decode audio with soundfile, to `{"path", "array", "sampling_rate"}`."""
     import datasets
 
     datasets.Audio.decode_example = _decode
@@ -91,7 +91,7 @@ def _decode(
     value: Mapping[str, Any],
     token_per_repo_id: object = None,
 ) -> dict[str, Any]:
-    """Decode a clip with the channels and the sampling rate that the column requests."""
+    """Decode an audio clip. Convert it to the sampling rate, and to one channel, if the column requests that."""
     import soundfile
 
     from ...media.audio import resample
