@@ -217,7 +217,7 @@ def _check_copy(step: Step, findings: _Findings) -> None:
 
 
 def _matches(context: Path, source: str) -> Iterator[Path]:
-    """Yield the files that match a source pattern of COPY. Files outside the build context are left out."""
+    """Yield the files and folders that match a source pattern of COPY, if they are inside the build context."""
     relative = source.lstrip("/")
     top = context.resolve()
     if relative in ("", ".", "./"):

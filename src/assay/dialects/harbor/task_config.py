@@ -65,7 +65,7 @@ class TaskConfig:
     """The user who runs the agent in a container; empty for the user of the image."""
     verifier_user: str = ""
     allows_network: bool = False
-    """True if the task explicitly allows the network, so that Harbor's default does not count."""
+    """True if the task itself allows the network. Harbor's default for tasks that do not mention it is ignored."""
     allowed_hosts: tuple[str, ...] = ()
     gpus: int = 0
     has_tpu: bool = False

@@ -29,7 +29,10 @@ class Question:
     """Indices in the document's list of requests. If the prompt has continuations, there is one for each."""
 
     def answers(self, output: Output) -> list[Any]:
-        """Return the answer to each request as lm-eval expects it: log-probability and greediness, or a text."""
+        """Return the answer to each request in lm-eval's form.
+
+        That is a text, a log-probability, or for a continuation its log-probability and whether it is greedy.
+        """
         if self.prompt.continuations is not None:
             return [(entry.logprob, entry.greedy) for entry in output.likelihoods]
         if self.prompt.rolling:

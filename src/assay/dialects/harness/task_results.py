@@ -18,7 +18,7 @@ from ...summarizers.units import failure_flags
 from .loaded import SUBTASK, LibraryGroup, LibraryTask, Loaded, LoadedTask
 
 NO_FILTER = "none"
-"""Filter name of tasks without filters."""
+"""The name of the filter if a task has no filters, as in both libraries."""
 BYPASS = "bypass"
 """The libraries' placeholder for a metric that is not computed. It never becomes a result."""
 SHARES = frozenset(

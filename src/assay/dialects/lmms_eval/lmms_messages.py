@@ -23,7 +23,7 @@ CUT_KEYS = ("video_start", "video_end", "start_time", "end_time")
 
 
 def messages_of(turns: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
-    """Convert the turns that `doc_to_messages` returns."""
+    """Convert the turns that a task's `doc_to_messages` returns to messages of assay."""
     messages = []
     for turn in turns:
         content = turn["content"]

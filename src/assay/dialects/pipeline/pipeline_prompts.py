@@ -51,7 +51,7 @@ def step_by_step(row: Row) -> str:
 
 
 def problem(row: Row) -> str:
-    """Return a prompt with a problem and the first line of its solution."""
+    """Return a prompt with a problem, which ends with the line `Solution:`."""
     return f"Problem: {_cell(row, 'problem', 'question')}\n\nSolution:\n"
 
 

@@ -227,7 +227,7 @@ class LLMExtractor:
     ) -> tuple[float, str]:
         """Return the score and the explanation in a judge's reply.
 
-        TELEVAL's own rule truncates the score to an integer; otherwise it keeps its decimals.
+        TELEVAL's own rule truncates the score to an integer; assay's rule keeps its decimals.
         """
         number: Callable[[Any], float] = int if is_upstream("televal") else _number
         try:

@@ -61,7 +61,7 @@ class GuestModel(RequestModel):
     audio_folder: Path = Path("runs") / AUDIO
     """The folder to which the model's audio clips are written."""
     prediction_folder: str | None = None
-    """The folder for audio clips under upstream's rules, set by the command line; None outside of it."""
+    """The folder for the model's audio clips that the command line sets under upstream's rules; else None."""
     whole_dialogues: bool = True
     """True: a dialogue ends before the next one begins, because models may remember their last input."""
 
@@ -355,7 +355,7 @@ class GuestModel(RequestModel):
     ) -> str:
         """Return the path of an audio file with the channels and the rate that the class declares.
 
-        Note conversions in `changes`.
+        If the clip had to be converted, the conversions are added to `changes`.
         """
         if isinstance(audio.source, Path):
             path, conversions = fitted(audio, self.built, self._clips[None])

@@ -136,7 +136,10 @@ _own_prompts: dict[Path, Callable[[], Mapping[str, Callable[..., str]]]] = {}
 
 
 def names_for(guest: Guest) -> Record:
-    """Register the judge prompts of the user's checkout, to be used under upstream's rules. Return no names."""
+    """Register the judge prompts of the user's checkout, to be used under upstream's rules.
+
+    The returned mapping is empty, because no name of the module is replaced.
+    """
     if guest.has_own("src.prompt.llm_judge"):
         _own_prompts[guest.root] = lambda: (
             guest.own_module("src.prompt.llm_judge").TASK_PROMPT_MAP
@@ -317,7 +320,7 @@ class LLMScorer(Evaluator):
         api_key: str,
         url: str,
     ) -> tuple[float, str]:
-        """Return score and explanation; ask again if a reply cannot be read."""
+        """Ask the judge, and return its score and explanation. If its reply cannot be read, ask again."""
 
         def ask() -> tuple[float, str]:
             reply = self.api_generate(temp, api_key, url)

@@ -161,7 +161,7 @@ class ASR(BuiltInEvaluator):
         ref: object,
         pred_info: Record,
     ) -> Record:
-        """Judge the model's speech as transcribed by funasr."""
+        """Transcribe the model's speech with funasr, and return its character error rate against the text."""
         replies = self.model.generate(input=pred_info["pred_audio"], batch_size_s=300)
         text, transcript, edits = compare(replies[0]["text"], pred, self.whole_case)
         return {
@@ -188,7 +188,7 @@ SAMPLING_RATE = 16000
 
 @dataclass(frozen=True)
 class OverallMos:
-    """The overall rating of DNSMOS alone, 1 to 5."""
+    """Scorer whose only value is the overall rating of DNSMOS, from 1 to 5."""
 
     bounds: ClassVar[tuple[float, float]] = (1.0, 5.0)
     blocking: ClassVar[bool] = True
@@ -205,7 +205,7 @@ class OverallMos:
 
 
 class DNSMOS(BuiltInEvaluator):
-    """Rates the audio that the evaluated model generated with DNSMOS.
+    """Evaluator that rates the model's speech with the neural networks of DNSMOS.
 
     The networks come from the extra assay[speech], so the path in the YAML file is ignored.
     """
@@ -226,7 +226,7 @@ class DNSMOS(BuiltInEvaluator):
         ref: object,
         pred_info: Record,
     ) -> Record:
-        """Return the overall rating of one audio clip."""
+        """Return the overall DNSMOS rating of one audio clip."""
         rating = self.compute_score(pred_info["pred_audio"], SAMPLING_RATE)
         return {"key": pred_info["key"], "score": rating["OVRL"]}
 

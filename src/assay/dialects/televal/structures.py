@@ -158,7 +158,7 @@ def read_dialogue(structure: object) -> tuple[list[Turn], Any]:
 
 
 def read_turn(turn: object) -> Turn:
-    """Read the content of a role or of a dialogue's turn."""
+    """Read a turn from an entry of a list of roles or of a dialogue, such as `{"content": {"text": …}}`."""
     content = turn.get("content", {}) if isinstance(turn, Mapping) else turn
     if not isinstance(content, Mapping):
         raise ValueError(f"content has `text` and `audio`, but is {shorten(content)}")

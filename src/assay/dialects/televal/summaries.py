@@ -423,7 +423,7 @@ def _with_counts(line: ScoreRecord) -> ScoreRecord:
 
 
 def as_number(value: object) -> float | None:
-    """Return a number, or the only number in a text such as `AVG: 63.25%`."""
+    """Return a number, or the only number in a text such as `AVG: 63.25%`; None for anything else."""
     single = bare(value)
     if isinstance(single, str):
         numbers = _NUMBER.findall(single)

@@ -87,7 +87,7 @@ class Stage:
 
     @classmethod
     def parse(cls, reference: str) -> "Stage":
-        """Parse the reference of a stage."""
+        """Read a reference such as `REGISTRY#infer/TASK/DATASET?{…}`, and return its stage."""
         registry, _, rest = reference.partition("#")
         path, _, options = rest.partition("?")
         parts = path.split("/")
@@ -121,7 +121,7 @@ def execute(
     base: RunOptions,
     watcher: Watcher,
 ) -> tuple[RunResult, list[Path]]:
-    """Run one mode; return the result and the written files."""
+    """Run the stage of the command line. Return the result, and the files that were written."""
     stage = _stage_of(command)
     builder = builder_of(stage, base)
     config = builder.infer_task(builder.tree.get("infer_task", command.task))
@@ -291,7 +291,7 @@ def tasks_of(
     reference: str,
     run: RunOptions,
 ) -> Sequence[Task]:
-    """Return the tasks of a recorded stage."""
+    """Return the tasks for the reference of a stage, which a run recorded."""
     stage = Stage.parse(reference)
     return stage_tasks(stage, builder_of(stage, run))
 

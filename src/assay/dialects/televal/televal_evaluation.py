@@ -136,7 +136,7 @@ class BuiltIn(GivenModels, LikeInner):
         sample: Sample,
         score: Score,
     ) -> Score:
-        """Return the score with the dictionary that upstream's evaluator would return for it."""
+        """Add to the details of a score what upstream's evaluator would return for it, if result lines need it."""
         line = sample.fields.get(LINE)
         if self.results is None or line is None:
             return score
@@ -223,7 +223,7 @@ class Worker:
         line: Fields,
         id: str,
     ) -> object:
-        """Return the evaluator's result for one line; `id` is the sample's."""
+        """Let the evaluator judge a prediction line, and return its result. `id` is the id of the line's sample."""
         if self._single is not None:
             return await self._threads.submit(self._judge, self._single, line)
         if self._lines is None or self._batch_size == 1:
@@ -318,7 +318,7 @@ def number_of(raw: Any) -> float | dict[str, float] | None:
 
 
 def joined(scores: Sequence[Score]) -> Score:
-    """Combine the scores of a dialogue's rounds: their mean, with the single scores in the details."""
+    """Combine the scores of a dialogue's rounds into their mean, with the score of each round in the details."""
     if len(scores) == 1:
         return scores[0]
     rounds = []

@@ -165,9 +165,10 @@ def results_of(
     keep_meta_info: bool,
     is_upstream: bool = False,
 ) -> list[Record]:
-    """Return the result lines of a run. If names collide, the evaluator's value replaces the prediction's.
+    """Return the result lines of a run: the columns of each prediction and the evaluator's verdict.
 
-    Upstream's lines contain only the evaluator's dictionary, and there the prediction's value is used.
+    The verdict takes precedence over columns of the same name. Under upstream's rules, a line is the evaluator's
+    dictionary with the further columns of the prediction, which take precedence.
     """
     scores = {record.id: record for record in reader.scores(task.name, model, scorer)}
     lines = []

@@ -159,7 +159,7 @@ class Registry:
 class BaseTask:
     """One stage (`infer` or `eval`) of an infer_task, with the options of TELEVAL's `main.py`.
 
-    It calls `assay televal`.
+    It does the same as `assay televal`.
     """
 
     def __init__(
