@@ -183,7 +183,10 @@ class LmmsDocuments(Documents):
 
 
 class WeighedQuestion(Question):
-    """A context whose continuations lmms-eval compares by their loss, as in its own models the mean over the tokens."""
+    """A context whose continuations lmms-eval compares by their loss.
+
+    As in lmms-eval's own models, the loss of a continuation is the mean over its tokens.
+    """
 
     def answers(self, output: Output) -> list[Any]:
         """Return the loss of each continuation, and whether greedy decoding would write it."""

@@ -357,7 +357,7 @@ def lines_in(
 
 
 def ask_for_line(sample: Sample) -> Prompt:
-    """Return the question of a prediction line, as far as the file contains it."""
+    """Return the question of a prediction line as a prompt. If the file has no question, its text is empty."""
     return Prompt((Message("user", (Text(str(sample.input)),)),))
 
 

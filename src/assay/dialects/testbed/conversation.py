@@ -74,7 +74,10 @@ def _text_messages(turns: list[Any]) -> tuple[Message, ...] | None:
 
 
 def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None:
-    """Return the text that a solved example has in addition to the same row as a query; `None` if there is none."""
+    """Return the answer of a row: the text that is in `solved` (the row as an example) and not in `query`.
+
+    Without such a text, return `None`.
+    """
     more = [
         message.text
         for message in solved

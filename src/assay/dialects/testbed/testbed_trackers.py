@@ -72,7 +72,7 @@ _ids = count()
 
 @dataclass
 class _Handle:
-    """Has `remove`, which ends a tracking, like the handles of torch's hooks."""
+    """A handle like those of torch's hooks: calling its `remove` detaches a tracker."""
 
     remove: Callable[[], object]
 
