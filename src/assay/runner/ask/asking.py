@@ -6,15 +6,24 @@ replicas. Each answer is written to disk before it is judged. Tokens, notes and 
 they count alike for all three callers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ...core import EMPTY, ErrorBudgetExceeded, KeyMaker, Model, Output, OutputRecord
+from ...core import (
+    EMPTY,
+    AssayError,
+    ErrorBudgetExceeded,
+    KeyMaker,
+    Model,
+    Output,
+    OutputRecord,
+    Prompt,
+)
 from ...core.message import to_plain
 from ...core.reasoning import THINK_TAGS, ThinkTags, read_think_tags
-from ...core.record import output_from_plain
+from ...core.record import output_from_plain, prompt_to_plain
 from ...store import Answered, OutputLine, RunWriter
 from ...store.cache import ResponseCache
 from ..counts.budget import ErrorBudget
@@ -58,6 +67,10 @@ class Asking:
     """Notes about the answers for the end of the run; not used for helpers."""
     think_tags: ThinkTags = None
     """How reasoning is marked in the answers: see `think_tags_of`."""
+    compares_questions: bool = field(default=False, init=False)
+    """Whether an answer that is found by its sample must have been given to the sample's present question."""
+    other_questions: int = field(default=0, init=False)
+    """The number of answers that were given to another question."""
     tokens: dict[str, float] = field(default_factory=dict, init=False)
     """Tokens and cost as counted by the backend, summed over the requests of this run."""
     request_count: int = field(default=0, init=False)
@@ -116,6 +129,23 @@ class Asking:
         if moves:
             self._copy(answer, job)
         return answer
+
+    def is_other_question(
+        self,
+        answer: Answered,
+        build_prompt: Callable[[], Prompt],
+    ) -> bool:
+        """Return True if the data changed and the answer was given to another question than the sample has now."""
+        if not self.compares_questions:
+            return False
+        try:
+            prompt = build_prompt()
+        except AssayError:
+            return False  # scoring reports what is wrong with the sample
+        record = self.writer.read_output(answer)
+        is_other = list(record.prompt) != prompt_to_plain(prompt)
+        self.other_questions += is_other
+        return is_other
 
     def cached(self, job: Job) -> Output | None:
         """Return the cached answer to a request, or None.

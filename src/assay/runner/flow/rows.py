@@ -260,6 +260,12 @@ class TaskRun:
         stored = self.asking.stored(sample.id, epoch)
         if stored and self._known_by_id and self.tool_rounds is None:
             finished = self._finished(stored, sample)
+            first = finished[0] if finished and self._builds_prompt is None else None
+            if first is not None and self.asking.is_other_question(
+                first, lambda: self._built_prompt(sample)
+            ):
+                self.unanswered.append(sample.id)
+                return None
             if finished:
                 self._reuse(sample, epoch, order, finished, stored)
                 return None

@@ -210,6 +210,9 @@ class Session:
         is_unknown = planned.unchecked or planned.makes_rows
         is_known = not is_unknown or not self.ask_model
         task_run = TaskRun(planned, asking, known_by_id=is_known)
+        if not self.ask_model:
+            changed_digests = earlier.changes(planned) or ()
+            asking.compares_questions = "data" in changed_digests
         task_run.is_spent = lambda: bool(self._spent)
         roles = () if planned.tools is None else planned.tools.needs
         task_run.use_tools(helpers.models(roles), self._say)
@@ -407,8 +410,13 @@ class Session:
         if task_run.unanswered:
             self._is_incomplete = True
             samples = plural(len(task_run.unanswered), "sample has", "samples have")
+            why = ""
+            other_questions = task_run.asking.other_questions
+            if other_questions:
+                answers = plural(other_questions, "answer was", "answers were")
+                why = f": the data changed, and {answers} given to another question"
             self._say(
-                f"{task}: {samples} no answer in this run (run it again to ask for them)"
+                f"{task}: {samples} no answer in this run{why} (run it again to ask for them)"
             )
         whole = not self.stopped and not self._failure
         asked_for = (task_run.progress.expected or 0) // planned.task.epochs

@@ -142,14 +142,14 @@ class TestCode:
     @property
     def calls_program(self) -> bool:
         """Whether the statements assert something, or call a function that is neither imported nor built in."""
-        known = {*dir(builtins), *_names_bound(self.statements)}
-        own = {line.name for line in _definitions(self.statements)}
+        other_names = {*dir(builtins), *_names_bound(self.statements)}
+        own_names = {line.name for line in _definitions(self.statements)}
         for node in _executed(self.statements):
             if isinstance(node, ast.Assert | ast.Raise):
                 return True
             if isinstance(node, ast.Call):
                 root = _root_of(node.func)
-                if root is None or root in own or root not in known:
+                if root is None or root in own_names or root not in other_names:
                     return True
         return False
 
@@ -276,12 +276,13 @@ def _check_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     decorators = " ".join(map(ast.unparse, function.decorator_list))
     if any(name in decorators for name in FILLED_BY_DECORATORS):
         return
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    required = positional[: len(positional) - len(arguments.defaults)]
-    if required:
-        names = ", ".join(argument.arg for argument in required)
-        raise NothingRuns(f"the test {function.name} takes arguments ({names})")
+    signature = function.args
+    positional = [*signature.posonlyargs, *signature.args]
+    required_count = len(positional) - len(signature.defaults)
+    names = [argument.arg for argument in positional[:required_count]]
+    if names:
+        listed = ", ".join(names)
+        raise NothingRuns(f"the test {function.name} takes arguments ({listed})")
 
 
 def _may_have_tests(statement: ast.ClassDef) -> bool:

@@ -193,8 +193,8 @@ def cases_in(tests: object) -> tuple[Case, ...] | None:
         if isinstance(inputs, Sequence) and isinstance(outputs, Sequence):
             if tests.get("fn_name") or len(inputs) != len(outputs):
                 raise ValueError("inputs and outputs are not those of a whole program")
-            pairs = zip(inputs, outputs, strict=True)
-            return tuple(Case(_as_text(one), _as_text(other)) for one, other in pairs)
+            texts = zip(map(_as_text, inputs), map(_as_text, outputs), strict=True)
+            return tuple(Case(stdin, stdout) for stdin, stdout in texts)
         tests = [tests]
     if isinstance(tests, str) or not isinstance(tests, Sequence) or not tests:
         return None
