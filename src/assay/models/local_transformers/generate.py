@@ -307,10 +307,7 @@ class Generator:
             row.take(choice)
 
     def _width(self, count: int) -> int:
-        """Return how many slots the next pass covers.
-
-        At the end of a run, rows are moved together to make it smaller.
-        """
+        """Return how many slots the next pass covers. At the end of a run, rows are moved together to need fewer."""
         width = min(self._rounded(count), len(self.rows))
         rows_beyond = [row for row in self.rows[width:] if row is not None]
         if not rows_beyond:
@@ -391,10 +388,7 @@ class Generator:
         self._steps.clear()
 
     def _shrink(self) -> None:
-        """After an out-of-memory error, restart all rows with half as many slots.
-
-        If there was only one, the longest row fails.
-        """
+        """Restart all rows with half as many slots after memory ran out. With one slot, the longest row fails."""
         count = len(self.rows)
         begun = [row for _, row in self._active()]
         for row in begun:

@@ -377,10 +377,7 @@ class _Preparing:
         return self._prepared[task.protocol]
 
     def prepared_without_model(self) -> "Prepared | None":
-        """Return the task as its author wrote it.
-
-        If no model can be asked, prepare it here, so that its errors are listed.
-        """
+        """Return the task as its author wrote it. If no model can be asked, prepare it, to list its errors."""
         if not self._prepared:
             return self.prepare(self._task)
         return self._prepared.get(self._task.protocol)

@@ -116,14 +116,14 @@ class TestCode:
         self.statements = list(_without_exits(statements))
         self.is_changed = ast.dump(ast.Module(self.statements, [])) != before
         definitions = list(_definitions(self.statements))
-        called = _names_used(self.statements)
+        names_used = _names_used(self.statements)
         self.functions = []
         for definition in definitions:
             is_test = definition.name.startswith("test")
             if (
                 is_test
                 and isinstance(definition, FUNCTIONS)
-                and definition.name not in called
+                and definition.name not in names_used
             ):
                 _check_arguments(definition)
                 self.functions.append(definition.name)

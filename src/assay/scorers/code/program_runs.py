@@ -117,8 +117,8 @@ class Runs(InSandbox):
                 code = runnable([*code_in(tests), *code_in(extra)])
             except ValueError as error:
                 return data_error(str(error))
-            written = "\n".join([setup, *code_in(tests), *code_in(extra)])
-            program, rule = whole_program(text, self.language, written)
+            test_text = "\n".join([setup, *code_in(tests), *code_in(extra)])
+            program, rule = whole_program(text, self.language, test_text)
             execution = ToRun(
                 program,
                 FunctionTests(f"{setup}\n{code}" if setup else code, before=self.setup),
