@@ -66,7 +66,7 @@ class HttpRequest:
 
     @property
     def path(self) -> str:
-        """The path of the URL, beginning with `/v1`."""
+        """The path of the URL without a leading `/v1`."""
         path = urlsplit(self.target.decode("latin-1")).path.rstrip("/")
         return path.removeprefix("/v1")
 

@@ -1,8 +1,8 @@
 """A command to run inside: its limits and result, its command line, and the files that an interpreter needs.
 
-Inside, a short program (`inside`) sets limits and becomes the command. It is passed in compiled
-form, in a file in memory together with its settings, so that no file of assay is needed inside and
-nothing is compiled again.
+Inside, a short program (`inside`) sets limits and becomes the command. It is passed together with its settings, so
+that no file of assay is needed inside: in compiled form in a file in memory, or as source on the standard input where
+the interpreter may be another one.
 """
 
 import marshal

@@ -1,4 +1,4 @@
-"""Text to speech: the last words of the prompt become an audio clip.
+"""Text-to-speech models: the text of the prompt becomes an audio clip.
 
 Texts are spoken one at a time, because durations are sampled and another text in the batch would change them.
 """

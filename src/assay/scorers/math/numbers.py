@@ -53,7 +53,7 @@ class Quantity:
 
     @property
     def is_percent(self) -> bool:
-        """True if a percent sign follows the number."""
+        """True if the number is given in percent, by a sign or a word."""
         return self.factor < 1
 
     def equals(self, other: "Quantity", relative_tolerance: float = 0.0) -> bool:
