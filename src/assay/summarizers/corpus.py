@@ -24,7 +24,7 @@ Counts = Callable[[ScoreRecord], Sequence[float] | None]
 
 @dataclass(slots=True)
 class Pool:
-    """The counts of a run's answers in compact arrays, and the outcomes of all answers."""
+    """The counts that a corpus metric sums for each answer, such as edits and words, and how the answers ended."""
 
     counts: "array[float]" = field(default_factory=lambda: array("d"))
     """The counts of all answers, one after the other."""

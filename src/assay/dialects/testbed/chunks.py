@@ -61,10 +61,10 @@ def _chunked(task: Task, run: RunOptions) -> Task:
 
 @dataclass(eq=False)
 class Chunks:
-    """The rows of a task, cut into contexts on first use.
+    """Consecutive rows of a task in groups of `num`, as ICLTestbed cuts them: solved examples, and a query as the last.
 
-    It is used as the dataset, which has only the queries, and as the function that selects the shots of a query.
-    `--data` and the split of the run are already applied.
+    A task uses one object in two ways: as its dataset, which yields the queries, and as the function that returns the
+    examples of a query. `--data` and the split of the run are already applied.
     """
 
     task: Task

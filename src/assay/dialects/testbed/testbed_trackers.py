@@ -177,7 +177,7 @@ class TrackerBase:
         self._handles.append(_Handle(partial(trackers_dict.pop, self.id, None)))
 
     def keep(self, module: object, **values: object) -> None:
-        """Record the values of a module in the list of the current pass."""
+        """Record values of a torch module, such as its inputs or gradients, for the forward pass in progress."""
         if self._counts_itself:
             if self._ran.get(id(module), True):
                 self._begin()

@@ -87,7 +87,7 @@ DOCUMENTED = replace(NEWEST, name="documented", yes_no="substring")
 
 
 def chosen_rules() -> Rules:
-    """Return the rules that the chosen protocol requires, which may differ between threads or tasks."""
+    """Return the scoring rules of the protocol in use here: assay's own, or those of a VLMEvalKit revision."""
     if not is_upstream("vlmeval"):
         return ASSAY
     return DOCUMENTED if is_documented("vlmeval") else NEWEST

@@ -371,7 +371,7 @@ class Session:
         )
 
     async def _ask(self, planned: PlannedTask, task_run: TaskRun) -> None:
-        """Ask the model, or only score if it may not be asked."""
+        """Ask the model about all rows and score the answers; in `assay score`, only score the recorded answers."""
         if self.ask_model:
             await ask_rows(
                 task_run,
