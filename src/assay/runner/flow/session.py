@@ -211,8 +211,7 @@ class Session:
         is_known = not is_unknown or not self.ask_model
         task_run = TaskRun(planned, asking, known_by_id=is_known)
         if not self.ask_model:
-            changed_digests = earlier.changes(planned) or ()
-            asking.compares_questions = "data" in changed_digests
+            asking.compares_questions = earlier.has_edited_data(planned)
         task_run.is_spent = lambda: bool(self._spent)
         roles = () if planned.tools is None else planned.tools.needs
         task_run.use_tools(helpers.models(roles), self._say)

@@ -47,6 +47,13 @@ class EarlierRun:
                 changed.append(name)
         return changed
 
+    def has_edited_data(self, planned: PlannedTask) -> bool:
+        """Return True if the task reads the same files as that run, and their content has changed since."""
+        files = [str(path) for path in planned.samples.files]
+        described = self._described(planned) or {}
+        is_same_source = bool(files) and described.get("data") == files
+        return is_same_source and "data" in (self.changes(planned) or ())
+
     def expected(self, planned: PlannedTask) -> int | None:
         """Return the number of samples in the earlier run if nothing has changed since; else None."""
         if self.changes(planned) != [] or self._had_another_rule(planned):
