@@ -5,6 +5,7 @@ say whether finished samples are recognised by their ids, or every request must 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ...core.record import result_from_plain
@@ -48,10 +49,11 @@ class EarlierRun:
         return changed
 
     def has_edited_data(self, planned: PlannedTask) -> bool:
-        """Return True if the task reads the same files as that run, and their content has changed since."""
-        files = [str(path) for path in planned.samples.files]
+        """Return True if the task reads files of the same names as that run, and their content has changed since."""
+        file_names = [Path(path).name for path in planned.samples.files]
         described = self._described(planned) or {}
-        is_same_source = bool(files) and described.get("data") == files
+        earlier_names = [Path(path).name for path in described.get("data", ())]
+        is_same_source = bool(file_names) and file_names == earlier_names
         return is_same_source and "data" in (self.changes(planned) or ())
 
     def expected(self, planned: PlannedTask) -> int | None:
