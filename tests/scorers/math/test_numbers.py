@@ -722,3 +722,27 @@ def test_powers_blank_thousands_and_the_parts_of_a_number_are_read(
     score = NumberMatch()(sample, Output.of(answer))
 
     assert score.value == 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["five or six", "either five or six", "x = 2 or x = -2", "x=2 or x=-2"],
+)
+def test_alternatives_in_words_and_of_a_variable_are_no_answer(text):
+    assert final_number(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("20K dollars", 20_000),
+        ("about 5M people", 5_000_000),
+        ("3B USD", 3_000_000_000),
+        ("300 K", 300),
+        ("It weighs 5 M", 5),
+    ],
+)
+def test_a_capital_scale_counts_before_what_is_counted(text, value):
+    sample = Sample("a", target=str(value))
+
+    assert NumberMatch()(sample, Output.of(text)).value == 1.0

@@ -120,7 +120,12 @@ def _scale_word(word: str) -> str:
 
 _LONGEST_FIRST = sorted(SCALES, key=len, reverse=True)
 _PERCENT = "|".join(rf"(?i:{word})\b" for word in PERCENT_WORDS)
-FACTOR = "|".join((r"\\?%", _PERCENT, r"k\b", *map(_scale_word, _LONGEST_FIRST)))
+# 20K dollars, 5M people
+_COUNTED = r"(?:us )?dollars?|usd|euros?|eur|pounds?|gbp|yen|yuan|rupees?|people"
+_LETTER_OF_SCALE = rf"k\b|[KMBT](?=\s(?i:{_COUNTED})\b)"
+FACTOR = "|".join(
+    (r"\\?%", _PERCENT, _LETTER_OF_SCALE, *map(_scale_word, _LONGEST_FIRST))
+)
 
 # --- Numbers ------------------------------------------------------------------------------------
 
@@ -259,7 +264,8 @@ CORRECTION = re.compile(
 # 17 or 18, 17 apples or 18 apples, 17 or maybe 18, 17 oder 18
 _OR = any_of("or", "oder", "ou", "或者?", "または", "또는", "или")
 _ALTERNATIVE = (
-    rf"(?:\s(?P<unit>{LETTER}{{1,15}}))?,?\s?{_OR}\s?(?:(?!rather){LETTER}{{1,12}}\s)?"
+    rf"(?:\s(?P<unit>{LETTER}{{1,15}}))?,?\s?{_OR}\s?(?:(?!rather){LETTER}{{1,12}}(?:\s|(?==)))?"
+    r"(?:=\s?)?"  # x = 2 or x = -2
 )
 # 3-5, 3–5, 3 – 5, 3 to 5, 3到5
 _RANGE = any_of("[-–—~～〜]", r"\s[–—]\s", r"\sto\s", r"\s?[到至]\s?")

@@ -42,6 +42,7 @@ _STRICT = re.compile(r"#### (-?[0-9.,]+)")
 _FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
 _FINAL_POINT = re.compile(r"\.$")
 _MAX_DIGITS = 400
+BLANKS = re.compile(r"[ \t]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +262,8 @@ def _final(
         return _same_number(list(_written_numbers(text, 0, pattern)))
     last = last_of(_written_numbers(text, 0, pattern))
     if last is None:
-        spelled = one_spelling(in_digits(text))  # "negative five" has a sign, too
+        # "negative five" has a sign, too; "five or six" becomes " 5  or  6 ".
+        spelled = BLANKS.sub(" ", one_spelling(in_digits(text)))
         last = last_of(_written_numbers(spelled, 0, pattern))
     if last is None or _is_one_of_two(last, pattern):
         return None
