@@ -212,7 +212,7 @@ def test_environment_variables_do_not_reach_the_comparison(monkeypatch, tmp_path
 def test_a_missing_library_is_one_line_with_the_pip_command(tmp_path, monkeypatch):
     script = tmp_path / "worker.py"
     script.write_text("print('{\"ready\": false}', flush=True)")
-    unready = KillableWorker(script, seconds=1.0, memory_bytes=1 << 30)
+    unready = KillableWorker(script, seconds=60.0, memory_bytes=1 << 30)
     monkeypatch.setattr(math_equivalence, "_worker", lambda *_: unready)
 
     with pytest.raises(
