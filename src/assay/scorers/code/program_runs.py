@@ -114,10 +114,12 @@ class Runs(InSandbox):
             extra = from_text(sample.fields.get(self.extra))
             try:
                 setup = "\n".join(code_in(sample.fields.get(self.setup_column)))
-                code = runnable([*code_in(tests), *code_in(extra)])
+                parts = [*code_in(tests), *code_in(extra)]
+                code = runnable(parts)
             except ValueError as error:
                 return data_error(str(error))
-            test_text = "\n".join([setup, *code_in(tests), *code_in(extra)])
+            # The program is the block that defines what the user's own test code names, without the added calls.
+            test_text = "\n".join([setup, *parts])
             program, rule = whole_program(text, self.language, test_text)
             execution = ToRun(
                 program,
