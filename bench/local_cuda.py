@@ -190,8 +190,10 @@ def child(by: str, folder: Path, task: str, batch: int, given: Sizes) -> dict[st
     """Run one side in a process of its own; return its seconds and the wall time."""
     command = [sys.executable, __file__, "--device", given.device, "--child", by]
     command += ["--folder", str(folder), "--task", task, "--batch", str(batch)]
+    environment = dict(os.environ)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users have compiled modules
     started = time.perf_counter()
-    ended = subprocess.run(command, capture_output=True, text=True, env=os.environ)
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment)
     wall = time.perf_counter() - started
     try:
         seconds = json.loads(ended.stdout.strip().splitlines()[-1])
