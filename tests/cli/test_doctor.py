@@ -130,3 +130,22 @@ def test_the_sandbox_of_this_machine_is_named_and_why_there_is_no_better_one(
         and "not bubblewrap: bwrap is not installed" in said.out
     )
     assert "fix: pip install 'assay[sandbox]'" in said.out
+
+
+def test_the_abilities_of_a_model_are_shown_without_a_request(assay):
+    endpoint = "base_url=http://127.0.0.1:1/v1"
+    said = assay("doctor", "--model", "openai/some", "-a", endpoint, "--json")
+
+    assert said.code == 0
+    assert said.json["model"] == "openai/some"
+    assert "image" in said.json["takes"] and said.json["gives"] == ["text"]
+    assert said.json["chat_template"] is None and said.json["engine"] is None
+
+
+def test_an_unknown_model_is_one_line(assay):
+    said = assay("doctor", "--model", "hf//nowhere/at/all")
+
+    assert said.code == 2
+    assert said.err == (
+        "assay: /nowhere/at/all: no such model folder or file; fix: check the path\n"
+    )

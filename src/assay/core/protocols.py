@@ -216,6 +216,14 @@ class SizedByMemory(Protocol):
 
 
 @runtime_checkable
+class DescribesEngine(Protocol):
+    """A local model that more than one implementation can run."""
+
+    def describe_engine(self) -> str:
+        """Load the model, and return in words which implementation generates its answers and why."""
+
+
+@runtime_checkable
 class OnDevice(Protocol):
     """A local model whose device, such as `cuda:1`, can be set."""
 

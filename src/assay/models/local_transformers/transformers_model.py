@@ -407,11 +407,32 @@ class LocalTransformers(LocalModel):
         config = getattr(config, "text_config", None) or config
         return trained_context(vars(config)) or UNLIMITED
 
+    def describe_engine(self) -> str:
+        """Load the model, and return in words whether the engine or transformers generates its answers, and why."""
+        loaded = self._ready()
+        if isinstance(loaded, TextModel):
+            self._check_writing(loaded)
+        reason = self._why_not_engine()
+        if reason is not None:
+            return f"transformers' own generate: {reason}"
+        return "the engine of assay, which computes common prefixes once"
+
+    def _why_not_engine(self) -> str | None:
+        """Return why transformers' own `generate` answers, or None if the engine does."""
+        if self.model_kind in ("speech", "voice"):
+            return "models of this kind have no other way"
+        settings = getattr(self._loaded, "asks_for_more", ())
+        if settings:
+            return f"only it supports {', '.join(settings)}"
+        reason: str | None = getattr(self._loaded, "plain_because", None)
+        return reason
+
     def run_notes(self) -> Iterator[str]:
         """Yield notes on how the run was computed."""
         loaded = self._loaded
-        reason = getattr(loaded, "plain_because", None)
-        if isinstance(loaded, TextModel) and reason is not None:
+        reason = self._why_not_engine()
+        is_usual = self.model_kind in ("speech", "voice")
+        if loaded is not None and reason is not None and not is_usual:
             way = "was asked by transformers' own generate, not by the engine"
             yield f"hf/{self.path}: {way}: {reason}"
         if isinstance(loaded, TextModel):
