@@ -507,7 +507,10 @@ def _describe_changes(value: "DataclassInstance") -> str:
     return f"{type(value).__name__}({', '.join(options)})"
 
 
-def _short(value: object, most: int = 300) -> str:
+def _short(
+    value: object,
+    most: int = 300,
+) -> str:
     if callable(value) and hasattr(value, "__name__"):
         return f"{value.__name__}()"
     if isinstance(value, (tuple, list, frozenset)):

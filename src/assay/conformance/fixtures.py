@@ -192,7 +192,10 @@ def select(name: str | None) -> list[Fixture]:
     return [load_fixture(fixture_name) for fixture_name in selected]
 
 
-def _fixture(plain: object, where: str) -> Fixture:
+def _fixture(
+    plain: object,
+    where: str,
+) -> Fixture:
     if not isinstance(plain, Mapping):
         raise UsageError("a fixture is a JSON object", where=where)
     lacking = [
@@ -228,7 +231,10 @@ def _fixture(plain: object, where: str) -> Fixture:
     )
 
 
-def _case(plain: object, where: str) -> Case:
+def _case(
+    plain: object,
+    where: str,
+) -> Case:
     if (
         not isinstance(plain, Mapping)
         or not plain.keys() <= Case.__dataclass_fields__.keys()

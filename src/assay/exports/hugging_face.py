@@ -77,7 +77,8 @@ class ModelCard:
 
 
 def _data_of(cell: Cell) -> HubName | None:
-    return hub_data(cell.task, [str(file) for file in cell.described.get("data") or ()])
+    files = cell.described.get("data") or ()
+    return hub_data(cell.task, [str(file) for file in files])
 
 
 def _yaml_text(value: object) -> str:
@@ -165,7 +166,8 @@ def _index_entry(cell: Cell) -> dict[str, Any]:
 
 def _task_type(cell: Cell) -> str:
     """Return the hub's name for the type of a task, which depends on what the model produces: text, images or audio."""
-    produces = set((cell.described.get("abilities") or {}).get("produces") or ())
+    abilities = cell.described.get("abilities") or {}
+    produces = set(abilities.get("produces") or ())
     if produces == {"image"}:
         return "text-to-image"
     if produces == {"audio"}:

@@ -120,12 +120,19 @@ def decode_frames_here(
     return [frames[number] for number in numbers]
 
 
-def _may_be_missing(count: int, decoded: int) -> bool:
+def _may_be_missing(
+    count: int,
+    decoded: int,
+) -> bool:
     """Return True if nearly as many frames could be decoded as the header counts, so that the file is not cut off."""
     return decoded > 0 and count - decoded <= 2 + count // 100
 
 
-def _check_bytes(video: Video, count: int, limits: Limits) -> None:
+def _check_bytes(
+    video: Video,
+    count: int,
+    limits: Limits,
+) -> None:
     """Raise if `count` decoded frames of a video would need too much memory, or if one frame is too large."""
     facts = inspect_video_here(video)
     check_size(video, facts.width, facts.height, limits)

@@ -13,7 +13,7 @@ from ..core import Candidate, Output, Request, Text
 from ..core.reasoning import begins_with_mark, is_mark, opening_mark_of
 from .tool_syntaxes import SYNTAXES
 
-_TOOL_MARKS = frozenset(mark for syntax in SYNTAXES.values() for mark in syntax.marks)
+_TOOL_MARKS = frozenset().union(*(syntax.marks for syntax in SYNTAXES.values()))
 _TAIL = 48
 """How many tokens at the end of a prompt are searched for an opening mark."""
 
@@ -30,7 +30,11 @@ class Tokenizer(Protocol):
         """Return the text of tokens."""
 
 
-def mark_tokens(tokenizer: object, *, with_tools: bool = False) -> dict[int, str]:
+def mark_tokens(
+    tokenizer: object,
+    *,
+    with_tools: bool = False,
+) -> dict[int, str]:
     """Return the special tokens of a tokenizer that mark reasoning, and tool calls, by their ids."""
     added: Mapping[int, Any] = getattr(tokenizer, "added_tokens_decoder", None) or {}
     marks: dict[int, str] = {}
@@ -67,11 +71,15 @@ def opening_mark(
     prompt: Sequence[int],
 ) -> str:
     """Return the opening mark with which a prompt ends; empty if it ends with none."""
-    tail = tokenizer.decode(list(prompt[-_TAIL:]), skip_special_tokens=False)
+    last_tokens = list(prompt[-_TAIL:])
+    tail = tokenizer.decode(last_tokens, skip_special_tokens=False)
     return opening_mark_of(tail)
 
 
-def continue_reasoning(output: Output, request: Request) -> Output:
+def continue_reasoning(
+    output: Output,
+    request: Request,
+) -> Output:
     """Return an output whose texts begin with the reasoning mark at the end of the prompt, if the model continued it.
 
     A prompt for completion and a prefilled assistant turn are continued. A user turn is answered, even if it ends
@@ -92,7 +100,10 @@ def continue_reasoning(output: Output, request: Request) -> Output:
     return replace(output, candidates=candidates)
 
 
-def _begun_with(mark: str, candidate: Candidate) -> Candidate:
+def _begun_with(
+    mark: str,
+    candidate: Candidate,
+) -> Candidate:
     """Return a candidate whose text begins with the mark. It is added only if it is missing."""
     if not candidate.parts:
         return candidate

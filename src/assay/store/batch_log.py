@@ -56,7 +56,11 @@ class BatchLog:
         """Number of bytes in complete lines. A kill may have left an incomplete line after them."""
         self._read()
 
-    def open_batches(self, task: str, model: str) -> list[LoggedBatch]:
+    def open_batches(
+        self,
+        task: str,
+        model: str,
+    ) -> list[LoggedBatch]:
         """Return the batches of a task and model whose answers may be missing in the journal."""
         return [
             batch
@@ -89,7 +93,11 @@ class BatchLog:
             setattr(batch, name, value)
         self._append({"step": step, "marker": batch.marker, **ids})
 
-    def finish(self, batch: LoggedBatch, journal: Path) -> None:
+    def finish(
+        self,
+        batch: LoggedBatch,
+        journal: Path,
+    ) -> None:
         """Record that all answers of a batch are in the journal, which is synced first."""
         try:
             sync_to_disk(journal)
@@ -155,11 +163,15 @@ def _entry_of(line: bytes) -> dict[str, Any] | None:
         entry = json.loads(line)
     except ValueError:
         return None
-    is_entry = isinstance(entry, dict) and isinstance(entry.get("step"), str)
-    return entry if is_entry else None
+    if isinstance(entry, dict) and isinstance(entry.get("step"), str):
+        return entry
+    return None
 
 
-def _write_all(handle: int, data: bytes) -> None:
+def _write_all(
+    handle: int,
+    data: bytes,
+) -> None:
     while data:
         length = os.write(handle, data)
         data = data[length:]

@@ -122,7 +122,10 @@ def _check_alike(readers: Sequence[RunReader]) -> None:
                 )
 
 
-def copy_run(layout: Layout, url: str) -> int:
+def copy_run(
+    layout: Layout,
+    url: str,
+) -> int:
     """Copy a run to a URL and return how many files were sent. Media that the target already has are not sent again.
 
     `run.json` is sent last, because the target counts as a run only with it. A target that contains anything but a run,
@@ -140,7 +143,8 @@ def copy_run(layout: Layout, url: str) -> int:
     sent = 0
     try:
         for path in [path for path in parts if path.exists()]:
-            there = f"{root.rstrip('/')}/{path.relative_to(layout.folder).as_posix()}"
+            relative = path.relative_to(layout.folder).as_posix()
+            there = f"{root.rstrip('/')}/{relative}"
             if (
                 path in media
                 and files.exists(there)
@@ -172,7 +176,8 @@ def _is_unfinished_copy(
     parts = {layout.journal.name, layout.summary.name, layout.media.name}
     if layout.journal.name not in names or not names <= parts:
         return False
-    start = files.cat_file(f"{root.rstrip('/')}/{layout.journal.name}", 0, 1 << 20)
+    journal_path = f"{root.rstrip('/')}/{layout.journal.name}"
+    start = files.cat_file(journal_path, 0, 1 << 20)
     if not start and names != {layout.journal.name}:
         return False
     with layout.journal.open("rb") as journal:

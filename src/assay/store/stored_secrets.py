@@ -231,7 +231,10 @@ def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
     return shortest
 
 
-def _is_searched(secret: str, is_sure: bool) -> bool:
+def _is_searched(
+    secret: str,
+    is_sure: bool,
+) -> bool:
     """Return True if a secret is searched for in prompts and answers.
 
     A plain word from a header is not searched for, because prompts and answers probably contain it by chance.

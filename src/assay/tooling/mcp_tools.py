@@ -190,7 +190,8 @@ class McpConnection:
     def _server_error(self, why: str) -> McpError:
         """Return an error about the server, with the last lines of its standard error."""
         try:
-            log = self._workspace.read(self._log).decode("utf-8", "replace").strip()
+            log_bytes = self._workspace.read(self._log)
+            log = log_bytes.decode("utf-8", "replace").strip()
         except AssayError:
             log = ""
         if log:
@@ -318,7 +319,8 @@ def _parts_of(content: Sequence[Any]) -> list[Part]:
             )
             parts.append(as_part({"type": "image_url", "image_url": {"url": url}}))
         elif kind == "resource" and isinstance(piece.get("resource"), Mapping):
-            parts.append(Text(str(piece["resource"].get("text", ""))))
+            text = piece["resource"].get("text", "")
+            parts.append(Text(str(text)))
         else:
             parts.append(Text(f"[{kind}]"))
     return parts

@@ -51,7 +51,11 @@ class LmTemplate(_LmPart, FirstPrompt):
 class LmDriver(_LmPart, TaskDriver):
     """Asks all requests of a task or a group, and lets lm-eval score the answers."""
 
-    def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
+    def ask(
+        self,
+        recording: RecordingEngine,
+        chosen: Chosen,
+    ) -> dict[str, Output]:
         """Ask every request, and put the answers into lm-eval's instances.
 
         Return the failed output of each document that has one, by the document's id.
@@ -157,7 +161,10 @@ def _logged_sample(
 LIKELIHOODS = frozenset({"loglikelihood", "loglikelihood_rolling", "multiple_choice"})
 
 
-def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
+def tasks_of(
+    text: str,
+    run: RunOptions,
+) -> Sequence[Task]:
     """Return the tasks for a name such as `lm_eval/gsm8k`, or for a YAML file."""
     return plan_tasks(text, run, LIBRARY, _task)
 

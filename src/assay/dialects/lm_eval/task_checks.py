@@ -47,7 +47,10 @@ def known_names() -> KnownNames:
     )
 
 
-def check_names(task: LibraryTask, name: str) -> None:
+def check_names(
+    task: LibraryTask,
+    name: str,
+) -> None:
     """Raise for a metric, aggregation or filter that would fail only after the model was asked."""
     where = f"task {name!r}"
     functions = getattr(task, "_metric_fn_list", {})
@@ -62,7 +65,10 @@ def check_names(task: LibraryTask, name: str) -> None:
     _check_filters(task, where)
 
 
-def _check_filters(task: LibraryTask, where: str) -> None:
+def _check_filters(
+    task: LibraryTask,
+    where: str,
+) -> None:
     """Raise for a filter whose arguments are wrong."""
     for pipeline in getattr(task, "_filters", ()):
         for make_filter in pipeline.filters:
@@ -76,7 +82,10 @@ def _check_filters(task: LibraryTask, where: str) -> None:
                 ) from error
 
 
-def check_own_task(task: LibraryTask, path: str) -> None:
+def check_own_task(
+    task: LibraryTask,
+    path: str,
+) -> None:
     """Raise for errors that would otherwise appear, or make scores worthless, only after the model was asked."""
     if not hasattr(task, "_config") or not hasattr(task, "_metric_fn_list"):
         return
@@ -188,7 +197,9 @@ def check_own_group(
     path: str,
 ) -> None:
     """Raise for a metric in a group's `aggregate_metric_list` that none of its tasks computes."""
-    metrics = {str(name) for task in tasks.values() for name in task.aggregation()}
+    metrics: set[str] = set()
+    for task in tasks.values():
+        metrics.update(map(str, task.aggregation()))
     for entry in group.aggregate_metric_list or ():
         if metrics and entry.metric not in metrics:
             raise UnknownName(

@@ -116,7 +116,10 @@ def evaluation_of(
         "--dataset-path": options.dataset_path,
         "--evaluator": evaluator,
     }
-    missing = [option for option, value in required.items() if value is None]
+    missing = []
+    for option, value in required.items():
+        if value is None:
+            missing.append(option)
     if missing:
         raise UsageError(
             f"{', '.join(missing)} missing",

@@ -50,7 +50,8 @@ class Reference:
     def __str__(self) -> str:
         names = f"{self.dataset}/{self.evaluator}"
         if self.settings:
-            return f"{names}?{json.dumps(dict(self.settings), sort_keys=True)}"
+            settings = json.dumps(dict(self.settings), sort_keys=True)
+            return f"{names}?{settings}"
         return names
 
 
@@ -87,7 +88,10 @@ def registered_here() -> Iterator[None]:
         _registered_here = before
 
 
-def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
+def tasks_of(
+    text: str,
+    run: RunOptions,
+) -> Sequence[Task]:
     """Return the tasks of a reference. Files given by `--register` are loaded first."""
     reference = parse(text)
     if not _registered_here:
@@ -165,7 +169,8 @@ def make_task(
     with as_upstream(follows_upstream):
         dataset = dataset_named(reference.dataset or "")
         in_own_words = asks_in_own_words(dataset.name)
-    evaluator = evaluator_named(chosen or _matching(dataset.name, evaluators))
+    name = chosen or _matching(dataset.name, evaluators)
+    evaluator = evaluator_named(name)
     name = f"{dataset.name}/{evaluator.name}"
     protocol = name
     if follows_upstream:

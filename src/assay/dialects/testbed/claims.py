@@ -17,7 +17,10 @@ LIBRARIES = {
 BUILDERS = ("GeneratorBasedBuilder", "ArrowBasedBuilder")
 
 
-def claims(path: Path, imports: frozenset[str]) -> str | None:
+def claims(
+    path: Path,
+    imports: frozenset[str],
+) -> str | None:
     """Return why a file or folder belongs to the testbed, or `None` if it does not."""
     if is_dataset_folder(path):
         return f"is a dataset folder of the testbed: {path.name}/{path.name}.py or __init__.py with a retriever"
@@ -40,7 +43,7 @@ def datasets_home(path: Path) -> Path | None:
     """
     inner = path / "data" if path.name == "testbed" else path
     for home in (path / "testbed" / "data", inner):
-        is_named_so = home.name == "data" and home.parent.name == "testbed"
+        is_named_so = (home.parent.name, home.name) == ("testbed", "data")
         if (
             is_named_so
             and home.is_dir()
@@ -79,7 +82,8 @@ def defines_builder(path: Path) -> bool:
 
 
 def _names_testbed(imports: frozenset[str]) -> bool:
-    return any(name.partition(".")[0] == "testbed" for name in imports)
+    packages = {name.partition(".")[0] for name in imports}
+    return "testbed" in packages
 
 
 def _imports_testbed(path: Path) -> bool:

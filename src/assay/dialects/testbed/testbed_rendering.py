@@ -67,7 +67,11 @@ def render(
     )
 
 
-def arranged(conversation: Conversation, *, asks: bool) -> list[Record]:
+def arranged(
+    conversation: Conversation,
+    *,
+    asks: bool,
+) -> list[Record]:
     """Move the turn that the model writes to the end of a conversation. With `asks`, add this turn if it is missing.
 
     The role of an added turn is the one that ended earlier rounds, otherwise the assistant, and never that of the
@@ -82,7 +86,10 @@ def arranged(conversation: Conversation, *, asks: bool) -> list[Record]:
     return messages
 
 
-def in_either_form(conversation: Conversation, renders: Render) -> str:
+def in_either_form(
+    conversation: Conversation,
+    renders: Render,
+) -> str:
     """Render the conversation as it is, or with content as lists or as texts if that loses less text.
 
     A label that is a number or a bool becomes text if the template cannot render it otherwise. If the original form
@@ -108,7 +115,10 @@ def in_either_form(conversation: Conversation, renders: Render) -> str:
     return best[1]
 
 
-def lost(conversation: Conversation, text: str) -> list[str]:
+def lost(
+    conversation: Conversation,
+    text: str,
+) -> list[str]:
     """Return the texts of a conversation that are missing from its rendering."""
     missing = []
     for message in conversation:
@@ -149,6 +159,7 @@ def _as_texts(message: Fields) -> Fields:
     if "content" not in message:
         return message
     parts = [_part(piece) for piece in pieces_of(message)]
-    if any(part.get("type", "text") != "text" for part in parts):
+    kinds = [part.get("type", "text") for part in parts]
+    if any(kind != "text" for kind in kinds):
         return {**message, "content": parts}
     return {**message, "content": " ".join(_texts(message))}

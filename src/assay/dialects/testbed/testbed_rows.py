@@ -44,9 +44,15 @@ def _opened(value: object) -> object:
     source = value.get("bytes") or value.get("path")
     if source is None:
         return None
-    image = pillow.open(BytesIO(source) if isinstance(source, bytes) else source)
-    # Kept beside the image, so that the dataset's own bytes are sent as long as nobody changed it.
-    image.assay_origin = source if isinstance(source, bytes) else Path(source)  # type: ignore[attr-defined]
+    origin: bytes | Path
+    if isinstance(source, bytes):
+        origin = source
+        image = pillow.open(BytesIO(source))
+    else:
+        origin = Path(source)
+        image = pillow.open(source)
+    # The dataset's own bytes are sent as long as nobody changes the image.
+    image.assay_origin = origin  # type: ignore[attr-defined]
     return image
 
 

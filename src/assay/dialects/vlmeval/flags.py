@@ -50,7 +50,8 @@ def given(
     option: str,
 ) -> bool:
     """Return True if the user gave an option on the command line."""
-    return bool(getattr(flags, option.removeprefix("--").replace("-", "_")))
+    attribute = option.removeprefix("--").replace("-", "_")
+    return bool(getattr(flags, attribute))
 
 
 def idle(flags: argparse.Namespace) -> list[str]:

@@ -57,7 +57,9 @@ def documented_question(row: Fields) -> str:
 
 
 def _is_absent(row: Fields, name: str) -> bool:
-    return name not in row or (row[name] != "" and is_blank(row[name]))
+    if name not in row:
+        return True
+    return row[name] != "" and is_blank(row[name])
 
 
 def options_of(row: Fields) -> dict[str, str]:

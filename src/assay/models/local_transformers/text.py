@@ -101,7 +101,8 @@ class TextModel:
         """Generate the answers to submitted requests."""
         rows = _rows(prepared)
         if rows and self.plain_because is not None:
-            self.plain.write(rows, self.engine.rows, self.engine.count.meter)
+            meter = self.engine.count.meter
+            self.plain.write(rows, self.engine.rows, meter)
         elif rows:
             self.engine.generator.finish(rows)
         return [
@@ -145,7 +146,9 @@ class TextModel:
         prompt = shortened(whole, size, limits.truncate)
         stops = self.answers.stops(request.options.stop)
         rows = rows_of(prompt, request, room, stops, self.penalty)
-        is_squeezed = room < (limits.max_tokens if most is None else most)
+        if most is None:
+            most = limits.max_tokens
+        is_squeezed = room < most
         cut = len(whole) - size
         return Answering(request, rows, cut, room if is_squeezed else None)
 

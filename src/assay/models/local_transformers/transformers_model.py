@@ -312,7 +312,11 @@ class LocalTransformers(LocalModel):
         return outputs
 
     @contextlib.contextmanager
-    def _device(self, loaded: Any, count: int) -> Iterator[None]:
+    def _device(
+        self,
+        loaded: Any,
+        count: int,
+    ) -> Iterator[None]:
         """Reserve the device for a batch of `count` requests, and meter its progress."""
         with self._lock, self._meter.batch(count):
             loaded.engine.count.meter = self._meter

@@ -102,7 +102,10 @@ def _places(
     return spans
 
 
-def _power(samples: "Floats", rate: int) -> "Floats":
+def _power(
+    samples: "Floats",
+    rate: int,
+) -> "Floats":
     """Return the mean square of each frame.
 
     The mean of the recording is subtracted first, because it may have an offset.
@@ -122,7 +125,10 @@ def _power(samples: "Floats", rate: int) -> "Floats":
     return positive
 
 
-def _averaged(power: "Floats", seconds: float) -> "Floats":
+def _averaged(
+    power: "Floats",
+    seconds: float,
+) -> "Floats":
     import numpy as np
 
     width = max(1, round(seconds / FRAME_SECONDS))
@@ -192,7 +198,11 @@ class Recogniser(Specialist):
         )
         return process
 
-    def _answer(self, request: Request, index: int) -> Output:
+    def _answer(
+        self,
+        request: Request,
+        index: int,
+    ) -> Output:
         audio = only_medium(request, Audio)
         waveform = decode_audio(audio, rate=RATE, channels=1)
         longest = self.longest_seconds

@@ -147,7 +147,11 @@ class BatchService:
             ) from None
         return batch
 
-    async def _create(self, draft: Draft, batch: OpenBatch) -> None:
+    async def _create(
+        self,
+        draft: Draft,
+        batch: OpenBatch,
+    ) -> None:
         """Create a batch. If a call fails although the service created the batch, find it."""
         logged = batch.logged
         attempt = 0
@@ -240,7 +244,11 @@ class BatchService:
             reason = f"the service no longer knows batch {batch.batch_id}"
             raise self._lost(OpenBatch(batch), reason) from None
 
-    async def _wait_until_ended(self, batch: OpenBatch, batch_id: str) -> None:
+    async def _wait_until_ended(
+        self,
+        batch: OpenBatch,
+        batch_id: str,
+    ) -> None:
         """Check the state of a batch until it is final."""
         seconds = min(FIRST_POLL, self.limits.poll)
         while True:
@@ -288,7 +296,11 @@ class BatchService:
                 break
         return results
 
-    def _lost(self, batch: OpenBatch, what: str) -> ModelError:
+    def _lost(
+        self,
+        batch: OpenBatch,
+        what: str,
+    ) -> ModelError:
         """Return the error for a batch whose results the service has deleted.
 
         The user decides whether to pay for them again.
@@ -321,7 +333,11 @@ class BatchService:
             await self._pause(failure, attempts)
             attempts += 1
 
-    def _raise(self, failure: HttpFailure, status: int) -> None:
+    def _raise(
+        self,
+        failure: HttpFailure,
+        status: int,
+    ) -> None:
         """Raise the error for a service that refuses its calls or fails for too long."""
         message, _, fix = self.api.plain_message(failure).partition("; fix: ")
         if status in (401, 403):
@@ -332,7 +348,11 @@ class BatchService:
             fix=fix or "the same command again continues where it stopped",
         )
 
-    async def _pause(self, failure: HttpFailure, attempts: int) -> None:
+    async def _pause(
+        self,
+        failure: HttpFailure,
+        attempts: int,
+    ) -> None:
         """Wait before another call, as long as the retry policy says."""
         message = self.api.plain_message(failure)
         if not attempts:

@@ -175,7 +175,11 @@ class Session:
                     f"{planned.task.name}: asks {planned.model_name}, as its files say; --model takes another: {listed}"
                 )
 
-    def _asking(self, planned: PlannedTask, progress: TaskProgress) -> Asking:
+    def _asking(
+        self,
+        planned: PlannedTask,
+        progress: TaskProgress,
+    ) -> Asking:
         """Return the `Asking` of a task × model, which sends its requests and writes its answers."""
         model_args = planned.run.model_args
         asking = Asking(
@@ -314,7 +318,11 @@ class Session:
         self._hold(engine)
         return conversations
 
-    def _helpers(self, planned: PlannedTask, asking: Asking) -> Helpers:
+    def _helpers(
+        self,
+        planned: PlannedTask,
+        asking: Asking,
+    ) -> Helpers:
         """Build the helper models of a task × model, and give them to its scorers."""
         models = self._models.helpers
         helpers = Helpers(
@@ -350,13 +358,21 @@ class Session:
                     roles.add(role)
         return roles
 
-    async def _drive(self, planned: PlannedTask, asking: Asking) -> list[Result]:
+    async def _drive(
+        self,
+        planned: PlannedTask,
+        asking: Asking,
+    ) -> list[Result]:
         """Run the driver of a task."""
         engine = self._recording(planned, asking)
         self._hold(engine)
         return await drive(engine)
 
-    def _recording(self, planned: PlannedTask, asking: Asking) -> RecordingEngine:
+    def _recording(
+        self,
+        planned: PlannedTask,
+        asking: Asking,
+    ) -> RecordingEngine:
         """Return an engine that asks the model of a task × model and records every request."""
         return RecordingEngine(
             planned,
@@ -369,7 +385,11 @@ class Session:
             else None,
         )
 
-    async def _ask(self, planned: PlannedTask, task_run: TaskRun) -> None:
+    async def _ask(
+        self,
+        planned: PlannedTask,
+        task_run: TaskRun,
+    ) -> None:
         """Ask the model about all rows and score the answers; in `assay score`, only score the recorded answers."""
         if self.ask_model:
             await ask_rows(
@@ -398,7 +418,11 @@ class Session:
             self._whisper,
         )
 
-    async def _summarize(self, planned: PlannedTask, task_run: TaskRun) -> None:
+    async def _summarize(
+        self,
+        planned: PlannedTask,
+        task_run: TaskRun,
+    ) -> None:
         """Add the results and notes of a task × model."""
         task = planned.task.name
         if task_run.redacted:

@@ -42,7 +42,11 @@ class Tally:
         self.order = array("q")
         self.offset = array("q")
 
-    def add(self, order: int, offset: int) -> None:
+    def add(
+        self,
+        order: int,
+        offset: int,
+    ) -> None:
         """Add the score line at an offset, for the sample at position `order`."""
         self.order.append(order)
         self.offset.append(offset)
@@ -181,7 +185,8 @@ class Verdicts:
                 details={**score.details, "asked": [list(call) for call in calls]},
             )
         line = scoring.line(sample, score, epoch, order, self._judged(sample))
-        self.tallies[scoring.name].add(order, self.writer.write(line))
+        tally = self.tallies[scoring.name]
+        tally.add(order, self.writer.write(line))
         self._count(sample, score)
 
     def check(self) -> None:
@@ -256,7 +261,11 @@ class Verdicts:
             self._last_judged = sample, digest
         return digest
 
-    def _count(self, sample: Sample, score: Score) -> None:
+    def _count(
+        self,
+        sample: Sample,
+        score: Score,
+    ) -> None:
         """Count the outcome of a score, and keep the first error of each kind."""
         self.progress.count(score.outcome)
         if score.outcome in UNRESOLVED:

@@ -76,9 +76,11 @@ def count_judges(
 
     A changed judge gives other scores, so scores of the former judge must not be reused.
     """
-    roles = sorted({role for scoring in scorings for role in scoring.roles})
+    roles: set[str] = set()
+    for scoring in scorings:
+        roles.update(scoring.roles)
     identities = {
-        role: redact_options(judge_model(run, role).identity) for role in roles
+        role: redact_options(judge_model(run, role).identity) for role in sorted(roles)
     }
     for scoring in scorings:
         scoring.digest = digest_of(

@@ -22,13 +22,20 @@ FIXED = "interval does not allow for --until"
 ROUNDING = 1e-6
 
 
-def reads(scoring: Scoring, metric: str) -> ValueOf:
+def reads(
+    scoring: Scoring,
+    metric: str,
+) -> ValueOf:
     """Return a function that reads the value of a metric from a score record, for a scorer with known bounds."""
     bounds = scoring.bounds or (0.0, 1.0)
     return value_reader(metric, bounds[0] if scoring.higher_is_better else bounds[1])
 
 
-def sequence_of(scoring: Scoring, *, is_paired: bool) -> BettingSequence:
+def sequence_of(
+    scoring: Scoring,
+    *,
+    is_paired: bool,
+) -> BettingSequence:
     """Return an empty confidence sequence with the bounds of a scorer's values, or of differences if `is_paired`."""
     low, high = scoring.bounds or (0.0, 1.0)
     if is_paired:
@@ -117,7 +124,10 @@ def difference_of(
     }
 
 
-def decision_of(verdict: str, scoring: Scoring) -> str:
+def decision_of(
+    verdict: str,
+    scoring: Scoring,
+) -> str:
     """Return a verdict such as `higher` in words: `better`, `worse`, `alike` or `not decided`.
 
     Whether higher is better depends on the scorer.

@@ -67,7 +67,10 @@ PARAMETERS = frozenset({"sample", "row", "records"})
 """Names of a first parameter that show that a function is meant for assay."""
 
 
-def from_conventions(module: ModuleType, path: Path) -> Task:
+def from_conventions(
+    module: ModuleType,
+    path: Path,
+) -> Task:
     """Return the task of a file. Raise `PlanError` with all errors in its names."""
     values: dict[str, Any] = {}
     faults: list[AssayError] = [*_misspelled_names(module, path)]
@@ -101,7 +104,8 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
         )
     raise_all(faults)
     values.setdefault("name", path.stem)
-    values.setdefault("description", (module.__doc__ or "").strip().partition("\n")[0])
+    description, _, _ = (module.__doc__ or "").strip().partition("\n")
+    values.setdefault("description", description)
     try:
         return Task(**values)
     except UsageError as error:
@@ -118,7 +122,10 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
         ) from error
 
 
-def _is_helper(field: str, value: object) -> bool:
+def _is_helper(
+    field: str,
+    value: object,
+) -> bool:
     """Return True if a value with a field's name is not meant as the field, but as the file's own helper."""
     if field in MAPPINGS:
         return not isinstance(value, Mapping)
@@ -191,7 +198,10 @@ def _with_resolved_paths(
     return value
 
 
-def _reference(entry: str, path: Path) -> str:
+def _reference(
+    entry: str,
+    path: Path,
+) -> str:
     """Return a reference resolved from the folder of the file, if it exists there."""
     is_here = (
         is_reference(entry) and (path.parent / split_reference(entry)[0]).is_file()
@@ -201,7 +211,10 @@ def _reference(entry: str, path: Path) -> str:
     return entry
 
 
-def _beside(source: object, path: Path) -> object:
+def _beside(
+    source: object,
+    path: Path,
+) -> object:
     """Return a data path resolved from the folder of the file, if it exists there."""
     if (
         isinstance(source, str)
@@ -212,7 +225,10 @@ def _beside(source: object, path: Path) -> object:
     return source
 
 
-def _misspelled_names(module: ModuleType, path: Path) -> Iterator[UsageError]:
+def _misspelled_names(
+    module: ModuleType,
+    path: Path,
+) -> Iterator[UsageError]:
     """Yield an error for each unknown name that is probably a misspelled field."""
     names = {*FIELDS, *SHORT}
     for name, line in _unread(path):
@@ -236,7 +252,10 @@ def _misspelled_names(module: ModuleType, path: Path) -> Iterator[UsageError]:
             )
 
 
-def _probable_field(name: str, value: object) -> str | None:
+def _probable_field(
+    name: str,
+    value: object,
+) -> str | None:
     """Return the field that a name probably means; None if it is the author's own."""
     if inspect.ismodule(value) or inspect.isclass(value):
         return None
@@ -276,7 +295,10 @@ def _nearest(
     return matches[0]
 
 
-def _has(module: ModuleType, meant: str) -> bool:
+def _has(
+    module: ModuleType,
+    meant: str,
+) -> bool:
     """Return True if the file sets the field under one of its names, so that a similar name is not its misspelling."""
     if meant == "options":
         return False

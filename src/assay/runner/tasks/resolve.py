@@ -79,7 +79,10 @@ def find_subset(name: str) -> Task | None:
     return None
 
 
-def _subset_of(task: Task, subset: str) -> Task:
+def _subset_of(
+    task: Task,
+    subset: str,
+) -> Task:
     """Return a task that asks only the samples of one subset of another task."""
     head, sign, tail = task.protocol.partition("@")
     description = (
@@ -94,7 +97,10 @@ def _subset_of(task: Task, subset: str) -> Task:
     )
 
 
-def part_of(samples: Samples, task: Task) -> Samples:
+def part_of(
+    samples: Samples,
+    task: Task,
+) -> Samples:
     """Return the samples of the task's subset. Raise with the nearest value if no sample has it."""
     if not task.subset:
         return samples
@@ -119,7 +125,10 @@ def part_of(samples: Samples, task: Task) -> Samples:
     raise UsageError(f"task {whole!r} has no subset {task.subset!r}", fix=fix)
 
 
-def resolve_tasks(reference: object, run: RunOptions) -> list[Task]:
+def resolve_tasks(
+    reference: object,
+    run: RunOptions,
+) -> list[Task]:
     """Return the tasks of a reference, with the run's own template and scorers applied."""
     try:
         tasks = _find(reference, run)
@@ -146,7 +155,10 @@ def _refuse_arguments(
             )
 
 
-def _find(reference: object, run: RunOptions) -> list[Task]:
+def _find(
+    reference: object,
+    run: RunOptions,
+) -> list[Task]:
     """Return the tasks of a reference as their authors wrote them."""
     if isinstance(reference, (Task, Suite)) or not isinstance(reference, str):
         return _expand(reference, "a task", run)
@@ -225,7 +237,10 @@ def _refuse_name_of_another_tool(name: str) -> None:
             raise answer
 
 
-def _may_mean_another(reference: str, run: RunOptions) -> bool:
+def _may_mean_another(
+    reference: str,
+    run: RunOptions,
+) -> bool:
     """Return True if a shipped name may mean a toolkit's task of the same name.
 
     That is possible with `--dialect`, or if a folder is among the tasks.
@@ -298,7 +313,10 @@ def _call(
         ) from error
 
 
-def _from_python(reference: str, run: RunOptions) -> list[Task]:
+def _from_python(
+    reference: str,
+    run: RunOptions,
+) -> list[Task]:
     """Return the tasks of a Python file."""
     path, attribute = split_reference(reference)
     if attribute is not None:

@@ -109,7 +109,9 @@ def distance_of_moments(
     # Rounding can make tiny eigenvalues negative.
     eigenvalues = np.clip(np.linalg.eigvalsh((between + between.T) / 2), 0, None)
     shift = np.asarray(mean1, float) - np.asarray(mean2, float)
-    value = shift @ shift + np.trace(s1) + np.trace(s2) - 2 * np.sqrt(eigenvalues).sum()
+    spread = np.trace(s1) + np.trace(s2)
+    overlap = np.sqrt(eigenvalues).sum()
+    value = shift @ shift + spread - 2 * overlap
     return max(float(value), 0.0)
 
 

@@ -35,7 +35,11 @@ class Bbh:
     def __post_init__(self) -> None:
         check_option("bbh", "answer", self.answer, ("declared", "first_line"))
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
+    def __call__(
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> Score:
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
@@ -85,11 +89,15 @@ def declared_answer(text: str) -> str | None:
 
 def first_line(text: str) -> str | None:
     """Return the first line that is not blank, without one final period."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    lines = [line.strip() for line in text.splitlines()]
+    line = next(filter(None, lines), "")
     return line.removesuffix(".") or None
 
 
-def same_answer(found: str, target: str) -> bool:
+def same_answer(
+    found: str,
+    target: str,
+) -> bool:
     """Return True if answer and target are the same apart from form. An option `(B)` is compared by its letter."""
     expected = target.strip()
     unwrapped = found.strip(_WRAPPING)

@@ -16,7 +16,10 @@ from .estimate import Estimate, Spread
 
 
 @lru_cache(maxsize=64)
-def mcnemar(b: int, c: int) -> float:
+def mcnemar(
+    b: int,
+    c: int,
+) -> float:
     """Return McNemar's mid-p for b samples that only the first model got right, and c that only the second did."""
     if b < 0 or c < 0:
         raise ValueError(f"counts of pairs cannot be negative, got {b} and {c}")
@@ -41,7 +44,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     for rank, index in enumerate(
         sorted(range(len(p_values)), key=p_values.__getitem__)
     ):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        corrected = (len(p_values) - rank) * p_values[index]
+        highest = max(highest, min(1.0, corrected))
         adjusted[index] = highest
     return adjusted
 
@@ -76,7 +80,8 @@ def paired_share_difference(
     value = (wins - losses) / n
     if n < 2:
         return Estimate(value, None, None, None, n, None, "n/a: one sample")
-    variance = max(0.0, (wins + losses) / n - value**2) / (n - 1)
+    mean_square = (wins + losses) / n
+    variance = max(0.0, mean_square - value**2) / (n - 1)
     quantile = normal_quantile((1 + level) / 2) / (
         _scaling(wins, losses) if mid_p else 1.0
     )
@@ -101,14 +106,18 @@ def paired_share_difference(
     )
 
 
-def _scaling(wins: int, losses: int) -> float:
+def _scaling(
+    wins: int,
+    losses: int,
+) -> float:
     """Return the factor that makes the score statistic at a difference of 0 agree with the mid-p."""
     if wins == losses:
         return 1.0
     p = mcnemar(wins, losses)
     if p < _CERTAIN:
         return 1.0
-    return -normal_quantile(p / 2) / (abs(wins - losses) / math.sqrt(wins + losses))
+    deviations = abs(wins - losses) / math.sqrt(wins + losses)
+    return -normal_quantile(p / 2) / deviations
 
 
 def _bound(

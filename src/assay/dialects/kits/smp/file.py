@@ -106,7 +106,10 @@ def dump(
         dump_by_suffix(data, path, kwargs.get("fmt"))
 
 
-def _table_by_pandas(path: Path, kind: str) -> "DataFrame":
+def _table_by_pandas(
+    path: Path,
+    kind: str,
+) -> "DataFrame":
     """Read a table with pandas, which converts texts such as `NA`, `1` and `True`."""
     import pandas
 
@@ -115,7 +118,10 @@ def _table_by_pandas(path: Path, kind: str) -> "DataFrame":
     return pandas.read_csv(path, sep=_TABLES[kind])
 
 
-def _dump_by_pandas(data: "DataFrame", path: Path) -> None:
+def _dump_by_pandas(
+    data: "DataFrame",
+    path: Path,
+) -> None:
     """Write a data frame to a table file with pandas; in csv and tsv, every cell is quoted."""
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = path.suffix[1:].lower()
@@ -149,7 +155,8 @@ def is_url(text: str) -> bool:
 
 
 def _downloaded(url: str) -> Path:
-    path = data_root() / "files" / os.path.basename(urlsplit(url).path)
+    name = os.path.basename(urlsplit(url).path)
+    path = data_root() / "files" / name
     if path.exists():
         return path
     return Path(download_file(url, str(path)))
@@ -236,7 +243,10 @@ def media_path(source: str) -> str:
     return source
 
 
-def file_size(f: str, unit: str = "GB") -> float:
+def file_size(
+    f: str,
+    unit: str = "GB",
+) -> float:
     """Return the size of a file in B, KB, MB or GB."""
     return os.stat(f).st_size / _UNITS[unit]
 
@@ -352,7 +362,8 @@ def localize_df(
     """
     root = os.path.join(LMUDataRoot(), "images", dname)
     os.makedirs(root, exist_ok=True)
-    images = dict(zip(map(str, data["index"]), data["image"], strict=True))
+    indices = map(str, data["index"])
+    images = dict(zip(indices, data["image"], strict=True))
     if "image_path" in data:
         path_cells = list(data["image_path"])
     else:
@@ -369,7 +380,10 @@ def localize_df(
     return data
 
 
-def _owner(index: str, images: Record) -> str:
+def _owner(
+    index: str,
+    images: Record,
+) -> str:
     """Return the index of the row whose image a row uses: its own, or the one that its image cell names."""
     cell = images[index]
     if not isinstance(cell, str) or len(cell) > SHORTEST_IMAGE:

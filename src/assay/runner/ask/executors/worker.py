@@ -19,7 +19,10 @@ async def serve(channel: socket.socket) -> None:
     server = Server()
     calls: set[asyncio.Task[None]] = set()
 
-    async def answer(number: int, frame: bytes) -> None:
+    async def answer(
+        number: int,
+        frame: bytes,
+    ) -> None:
         """Handle one frame, and write the reply with the same number."""
         reply = await server.handle(frame)
         head = HEAD.pack(number, len(reply))
@@ -59,7 +62,8 @@ def _end_if_broken(call: "asyncio.Task[None]") -> None:
 def main() -> None:
     """Serve the socket whose number is the only argument."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    channel = socket.socket(fileno=int(sys.argv[1]))
+    descriptor = int(sys.argv[1])
+    channel = socket.socket(fileno=descriptor)
     asyncio.run(serve(channel))
 
 
