@@ -14,7 +14,7 @@ FOLDER = "/tmp/agent"
 
 
 def main(path: str, name: str) -> None:
-    """Call the function, and write what it returns: text as it is, everything else as JSON."""
+    """Call the function and write its return value: a string unchanged, anything else as JSON."""
     sys.path.insert(0, os.path.dirname(path))
     spec = importlib.util.spec_from_file_location("assay_agent", path)
     assert spec is not None and spec.loader is not None

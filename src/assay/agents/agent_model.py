@@ -49,10 +49,10 @@ from .program import (
 T = TypeVar("T")
 DAY = 24 * 3600.0
 MOST_TEXT = 64 << 10
-"""Largest file whose text is stored in the journal. For larger ones, size and digest are stored."""
+"""Size limit for files whose text is stored in the journal. Larger files are stored as size and digest."""
 MOST_FILES = 200
 MOST_FILE_BYTES = 4 << 20
-"""Most bytes of all files together that are read from a workspace."""
+"""Limit on the bytes that are read from all files of a workspace together."""
 MOST_ERROR_TEXT = 4000
 PATCH_SECONDS = 60.0
 DEFAULT_CONCURRENCY = 8
@@ -77,12 +77,12 @@ class AgentModel:
 
     @property
     def abilities(self) -> Abilities:
-        """Return text in and out as abilities, even if the model that the program asks can do more."""
+        """Return abilities for text input and text output only, even if the inner model has more."""
         return Abilities(frozenset({"text"}), frozenset({"text"}))
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model in request keys: the program, its limits, and the model that it asks."""
+        """Properties that identify this model in request keys: the program, its limits and the inner model."""
         limits = self.limits
         used = [limits.turns, limits.tokens, limits.cost, limits.seconds]
         return {**self.program.identity, "limits": used, "model": self.inner.identity}
@@ -93,7 +93,7 @@ class AgentModel:
         epoch: int,
         round: int,
     ) -> Mapping[str, Any]:
-        """Return the values besides the prompt on which an answer depends: the environment of the sample."""
+        """Return the digest of the sample's environment, which becomes part of the request key."""
         if self.environment is None:
             return {}
         return {"environment": self.environment.digest(id)}
@@ -116,7 +116,7 @@ class AgentModel:
         self._tier = with_folders(workspace_tier(), visible, folders)
 
     def plan_lines(self) -> Sequence[str]:
-        """Return lines about the agent's workspaces for the plan that is shown before a run."""
+        """Return the lines about agent workspaces for the plan that is printed before a run."""
         if self.environment is None:
             return ()
         return self.environment.plan_lines()
@@ -169,7 +169,7 @@ class _SampleRun:
         self._seconds = _smallest_limit(model.limits.seconds, self._task_seconds())
 
     async def run(self) -> Output:
-        """Run the program. Return its answer, or an output that says why there is none."""
+        """Run the program. Return its answer, or an output with the error that prevented one."""
         try:
             return await self._answer()
         except (StoppedError, ConversationStopped):
@@ -224,7 +224,7 @@ class _SampleRun:
         return workspace
 
     def _open_workspace(self) -> AgentWorkspace:
-        """Open the container of the sample, or a workspace of this machine."""
+        """Start the sample's container, or create a workspace on this machine."""
         limits = WorkspaceLimits()
         id = self._request.id
         if self._environment is not None:
@@ -324,7 +324,7 @@ class _SampleRun:
         execution: Execution | None,
         endpoint: Endpoint,
     ) -> dict[str, Any]:
-        """Return facts about the run of the program, for the journal and for scorers."""
+        """Return details of the program run, for the journal and for scorers."""
         used = self._conversation.used
         details: dict[str, Any] = {"turns": used.turns}
         if used.tokens:
@@ -379,7 +379,7 @@ class _SampleRun:
 
 
 def instruction_of(prompt: Prompt) -> str:
-    """Return a prompt as an instruction: the text of its only turn, or all turns in order."""
+    """Return the instruction for the program: the text of the system and user turns, or of the whole dialogue."""
     spoken = [message for message in prompt.messages if message.parts is not None]
     if not prompt.is_chat:
         return prompt.text
@@ -389,7 +389,7 @@ def instruction_of(prompt: Prompt) -> str:
 
 
 def endpoint_variables(url: str, key: str) -> dict[str, str]:
-    """Return the environment variables by which SDKs and programs find the endpoint."""
+    """Return the environment variables from which SDKs and programs read the endpoint's address and key."""
     return {
         **ENVIRONMENT,
         "OPENAI_BASE_URL": f"{url}/v1",
@@ -405,12 +405,12 @@ def program_output(
     text: str,
     details: Mapping[str, Any],
 ) -> Output:
-    """Return the text and the details of a program's run as an output."""
+    """Build the model output from the program's text and the details of its run."""
     return Output((Candidate((Text(text),), "stop"),), details=details)
 
 
 def record_files(workspace: AgentWorkspace, folder: str) -> dict[str, Any]:
-    """Return the files that a program wrote or changed: texts unchanged, others with size and digest."""
+    """Return the files that the program created or changed: text files in full, others as size and digest."""
     changes = workspace.changes(folder, MOST_FILE_BYTES, MOST_FILES)
     file_entries: dict[str, Any] = {}
     for name, content in changes.files.items():
@@ -421,8 +421,8 @@ def record_files(workspace: AgentWorkspace, folder: str) -> dict[str, Any]:
 
 
 def repository_patch(workspace: AgentWorkspace, folder: str) -> str:
-    """Return the changes of the git repository in a folder as a patch; empty if there is none."""
-    # In an index of its own, so that checks find the repository as the program left it.
+    """Return the uncommitted changes of the git repository in a folder as a patch; empty if there are none."""
+    # A separate index leaves the repository unchanged for the checks.
     command = (
         "[ -e .git ] && cp .git/index $GIT_INDEX_FILE && git add -A"
         " && git -c core.fileMode=false diff --cached --binary HEAD"
@@ -459,7 +459,7 @@ def _read_answer(workspace: AgentWorkspace) -> str | None:
 
 
 def as_text(data: bytes) -> str:
-    """Return bytes as text, with a replacement character where they are not UTF-8."""
+    """Decode bytes as UTF-8, with a replacement character for each invalid sequence."""
     return data.decode("utf-8", "replace")
 
 

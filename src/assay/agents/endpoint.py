@@ -206,7 +206,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Accept a connection, unless there are too many."""
+        """Accept a connection, or close it if too many are open."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._connections.add(self)
@@ -218,7 +218,7 @@ class Connection(asyncio.Protocol):
         self._connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes, which are a piece of a request."""
+        """Parse the received bytes, which may be only part of a request."""
         self._request.head_bytes += len(data)
         try:
             self._parser.feed_data(data)

@@ -15,7 +15,7 @@ AgentWorkspace = Workspace | ContainerWorkspace
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A workspace in which an agent can start."""
+    """A workspace that is ready for the agent to start."""
 
     folder: str = "."
     """The folder in which commands run."""
@@ -29,7 +29,7 @@ class Environment(Protocol):
         """Return a digest of everything that determines a sample's workspace and its checks."""
 
     def needs_machine(self) -> bool:
-        """Return True if samples run in workspaces of this machine."""
+        """Return True if samples run in workspaces on this machine, not in containers."""
 
     def open_container(
         self,
@@ -37,19 +37,19 @@ class Environment(Protocol):
         visible: Sequence[str],
         stopper: Stopper,
     ) -> AgentWorkspace | None:
-        """Start the container of a sample. Return None if the sample runs in a workspace of this machine.
+        """Start the container of a sample. Return None if the sample runs in a workspace on this machine.
 
-        `visible` are folders of this machine that the agent's program reads.
+        `visible` lists the folders of this machine that the agent's program must be able to read.
         """
 
     def limits(self, id: str) -> WorkspaceLimits:
         """Return the limits of a sample's workspace."""
 
     def visible(self) -> Sequence[str]:
-        """Return folders of this machine that the workspaces see, read-only."""
+        """Return the folders of this machine that are mounted read-only in the workspaces."""
 
     def folders(self) -> Sequence[str]:
-        """Return top-level folders to which the workspaces can write, besides the usual ones."""
+        """Return further top-level folders that the workspaces may write to."""
 
     def plan_lines(self) -> Sequence[str]:
         """Return lines for the plan that is shown before a run, such as which samples can run and how."""

@@ -19,7 +19,7 @@ BUILT_IN = {
 }
 """Agents without a program, by name."""
 CONTAINER_OPTIONS = ("tier", "engine", "build_network")
-"""Options of `--agent_args` that say where the task runs. They are passed to the task's environment."""
+"""Options of `--agent_args` that choose where the task runs. They are passed to the task's environment."""
 PLACEHOLDERS = ("instruction", "instruction_file", "model", "base_url", "id")
 """Names in braces that are replaced in a command."""
 AGENT_HOME = "/tmp/agent/home"
@@ -65,7 +65,7 @@ class AgentProgram:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The properties that identify the agent in request keys."""
+        """Properties that identify the agent in request keys."""
         return {"agent": self.name, "digest": self.digest}
 
     def command(self, values: Mapping[str, str]) -> list[str]:
@@ -79,7 +79,7 @@ class AgentProgram:
 
     @property
     def reads_input(self) -> bool:
-        """True if the command names no placeholder for the instruction, which is then passed as standard input."""
+        """True if the command has no placeholder for the instruction, so that it is passed on standard input."""
         joined = " ".join(self.words)
         return "{instruction}" not in joined and "{instruction_file}" not in joined
 
@@ -115,7 +115,7 @@ def read_agent(
 
 
 def _read_args(args: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the environment variables and visible folders in `--agent_args`."""
+    """Return the environment variables and visible folders that `--agent_args` sets."""
     env: dict[str, str] = {}
     visible: list[str] = []
     for name, value in args.items():
@@ -154,7 +154,7 @@ def _python_agent(
     env: Mapping[str, str],
     visible: tuple[str, ...],
 ) -> AgentProgram:
-    """Return the agent that calls a function of a Python file, with the packages of this environment."""
+    """Return the agent that calls a function in a Python file, with the packages of this environment."""
     path, function = split_reference(text)
     file = Path(path).expanduser()
     if not file.is_file():
@@ -192,7 +192,7 @@ def _command_agent(
     env: Mapping[str, str],
     visible: tuple[str, ...],
 ) -> AgentProgram:
-    """Return the agent that runs a command of this machine."""
+    """Return the agent that runs an installed command."""
     close = nearest(words[0], BUILT_IN)
     fix = "install it, give its path, or a function as agent.py:run"
     if close:

@@ -1,7 +1,7 @@
 """The API formats that the endpoint of an agent supports.
 
 A format converts the JSON body of a request to a prompt, and an answer to a body, a stream of events, or an error.
-Nothing in an answer depends on the time or on chance, so that a program that is started again sees the same bytes.
+Answers contain no timestamps or random ids, so that a restarted program receives the same bytes.
 """
 
 import json
@@ -26,16 +26,16 @@ class WireRequest:
 
     prompt: Prompt
     model: str
-    """Name of the model that the program requested. The model of the run answers anyway."""
+    """Model name in the request. It has no effect on which model answers."""
     is_stream: bool
     dropped: tuple[str, ...] = ()
     """Names of body members that have no counterpart in assay and were not passed on."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Values of the request that the format needs again when it writes the answer."""
+    """Values of the request that are needed again to write the answer in the same format."""
 
 
 class WireFormat(Protocol):
-    """One API that programs use to ask a model."""
+    """An API format that programs use to call a model."""
 
     def read(self, body: Mapping[str, Any]) -> WireRequest:
         """Return the request in a body. Raise `BadRequest` if it is invalid."""
@@ -78,7 +78,7 @@ def read_messages(
 
 
 def _with_content(message: Message) -> Message:
-    """Return the message, with an empty text if it has no content. Without content it would mark the model's turn."""
+    """Return the message with an empty text if it has no content, which would mark where the model writes."""
     if message.parts is None:
         return Message(message.role, (Text(""),))
     return message
@@ -103,7 +103,7 @@ def _refuse_references(turn: object) -> None:
 
 
 def _media_sources(piece: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the texts of a content part that name or contain its medium."""
+    """Yield the strings in a content part that hold the URL, path or data of its medium."""
     for name in ("image_url", "audio_url", "video_url", "image", "audio", "video"):
         value = piece.get(name)
         if isinstance(value, Mapping):
@@ -130,7 +130,7 @@ def require_list(
     body: Mapping[str, Any],
     name: str,
 ) -> list[Any]:
-    """Return the list under this name. Raise `BadRequest` unless it has at least one element."""
+    """Return the value of this key. Raise `BadRequest` unless it is a list with at least one element."""
     value = body.get(name)
     if not isinstance(value, list) or not value:
         raise BadRequest(f"`{name}` must be a list with at least one element")
@@ -155,7 +155,7 @@ def first_candidate(output: Output) -> Candidate:
 
 
 def reasoning_parts(candidate: Candidate) -> list[Reasoning]:
-    """Return the reasoning of an answer."""
+    """Return the reasoning parts of an answer."""
     return [part for part in candidate.parts if isinstance(part, Reasoning)]
 
 

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API, for programs that use it."""
+"""Anthropic's Messages API, for agent programs that call it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ class AnthropicFormat:
     """The format of `POST /v1/messages`."""
 
     def read(self, body: Mapping[str, Any]) -> WireRequest:
-        """Return the request that a body contains."""
+        """Convert the body of a request to a `WireRequest`."""
         turns = [{"role": "system", "content": text} for text in _system_of(body)]
         for turn in require_list(body, "messages"):
             turns += _turns_of(turn)
@@ -151,7 +151,7 @@ def _turns_of(turn: object) -> Iterable[dict[str, Any]]:
 
 
 def _block_of(block: object) -> dict[str, Any]:
-    """Return a content block in the form that `core.message` reads: without cache marks, an image as a data URL."""
+    """Convert a content block to the form that `core.message` reads: no cache marks, images as data URLs."""
     if isinstance(block, str):
         return {"type": "text", "text": block}
     if not isinstance(block, Mapping) or "type" not in block:
@@ -197,7 +197,7 @@ def _head(
     output: Output,
     number: int,
 ) -> dict[str, Any]:
-    """Return the members of a response that come besides its content, such as id, model and usage."""
+    """Return the fields of a response other than its content, such as id, model and usage."""
     tokens_in, tokens_out, cached = token_counts(output)
     return {
         "id": f"msg_{number}",

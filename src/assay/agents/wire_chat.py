@@ -1,4 +1,4 @@
-"""OpenAI's chat completions API, for programs that use it."""
+"""OpenAI's chat completions API, for agent programs that call it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -63,7 +63,7 @@ class ChatFormat:
     """The format of `POST /v1/chat/completions`."""
 
     def read(self, body: Mapping[str, Any]) -> WireRequest:
-        """Return the request that a body contains."""
+        """Convert the body of a request to a `WireRequest`."""
         options: dict[str, Any] = {}
         for theirs, ours in OPTIONS.items():
             if body.get(theirs) is not None:
@@ -132,7 +132,7 @@ class ChatFormat:
 
 
 def with_reasoning(turn: object, message: Message) -> Message:
-    """Return the message with the reasoning that servers such as vLLM put next to the content."""
+    """Return the message with the reasoning from a separate field of the turn, as vLLM and others return it."""
     if not isinstance(turn, Mapping) or message.role != "assistant":
         return message
     text = turn.get("reasoning_content") or turn.get("reasoning")
@@ -155,7 +155,7 @@ def read_response_format(value: object) -> str | None:
 
 
 def _tools_of(body: Mapping[str, Any]) -> tuple[Any, str | None]:
-    """Return the tools and the tool choice of a request. The older spelling with `functions` is accepted, too."""
+    """Return the tools and the tool choice of a request, also from the older `functions` field."""
     try:
         tools = read_tools(body.get("tools") or body.get("functions") or [])
         choice = body.get("tool_choice")
@@ -192,7 +192,7 @@ def _head(
     number: int,
     kind: str,
 ) -> dict[str, Any]:
-    """Return the members that begin every answer and chunk."""
+    """Return the fields that every answer and every chunk begins with."""
     model = request.model or "assay"
     return {
         "id": f"chatcmpl-{number}",
@@ -206,7 +206,7 @@ def _choice_chunks(
     head: Mapping[str, Any],
     choice: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """Return the two chunks of a choice: its message, and the reason why it ended."""
+    """Return the two chunks of a choice: one with its message, one with its finish reason."""
     message = choice["message"]
     for position, call in enumerate(message.get("tool_calls", ())):
         call["index"] = position

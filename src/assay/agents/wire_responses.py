@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, for programs that use it."""
+"""OpenAI's Responses API, for agent programs that call it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -49,13 +49,13 @@ TEXT_TYPES = frozenset({"input_text", "output_text", "text"})
 
 
 class ResponsesFormat:
-    """The format of `POST /v1/responses`. Stores conversations, because a later request may continue one by its id."""
+    """The format of `POST /v1/responses`. It stores conversations, because later requests may continue them by id."""
 
     def __init__(self) -> None:
         self._conversations: dict[str, tuple[Message, ...]] = {}
 
     def read(self, body: Mapping[str, Any]) -> WireRequest:
-        """Return the request that a body contains."""
+        """Convert the body of a request to a `WireRequest`."""
         conversation = read_messages(_turns(body.get("input")), self._earlier(body))
         instructions = body.get("instructions")
         system: tuple[Message, ...] = ()
@@ -138,7 +138,9 @@ class ResponsesFormat:
         }
 
     def _earlier(self, body: Mapping[str, Any]) -> tuple[Message, ...]:
-        """Return the conversation that a request continues: it names the id of the last response."""
+        """Return the stored conversation that `previous_response_id` refers to; empty
+        if the request has no such field.
+        """
         earlier = body.get("previous_response_id")
         if earlier is None:
             return ()
@@ -200,7 +202,7 @@ def _add_assistant_block(
     turns: list[dict[str, Any]],
     block: dict[str, Any],
 ) -> None:
-    """Add a content block of the assistant to the last turn if that is the assistant's, else to a new turn."""
+    """Add a content block to the last turn if its role is `assistant`, else to a new turn."""
     if not turns or turns[-1]["role"] != "assistant":
         turns.append({"role": "assistant", "content": []})
     turn = turns[-1]
@@ -220,7 +222,7 @@ def _content(item: Mapping[str, Any]) -> str | list[Any]:
 
 
 def _blocks(pieces: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return content parts in the spelling of chat completions."""
+    """Convert content parts to the format of chat completions."""
     blocks: list[dict[str, Any]] = []
     for piece in pieces:
         if isinstance(piece, Mapping):
@@ -256,7 +258,7 @@ def _split_tools(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
 
 
 def _head(request: WireRequest, response_id: str) -> dict[str, Any]:
-    """Return the members of a response that do not depend on the answer."""
+    """Return the fields of a response that do not depend on the answer."""
     return {
         "id": response_id,
         "object": "response",

@@ -1,6 +1,6 @@
 """What a model can accept and produce.
 
-A model declares its abilities, so that a task which needs others is reported before anything is loaded.
+A model declares its abilities, so that a task that needs others is reported before anything is loaded.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ FEWER_IMAGES = (
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a model declares about itself."""
+    """The abilities that a model declares."""
 
     accepts: frozenset[str] = frozenset({"text"})
     """Kinds of parts that the model accepts: text, image, audio, video."""
@@ -39,7 +39,7 @@ class Abilities:
     None if this is not known.
     """
     history: Literal["given", "own", "both"] = "given"
-    """Who keeps the dialogue.
+    """Who stores the dialogue history.
 
     `given`: assay sends the full history each round. `own`: the model keeps it. `both`: either works.
     """
@@ -48,7 +48,7 @@ class Abilities:
     audio_rate: int | None = None
     audio_channels: int | None = None
     tools: bool = False
-    """True if the model takes tools with a prompt and may answer with calls of them."""
+    """True if the model accepts tools with a prompt and may answer with tool calls."""
     unsure: frozenset[str] = frozenset()
     """Abilities that a server may lack. They are used if the user requests them, and never chosen by default."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FILE, FOLDER = "SSL_CERT_FILE", "SSL_CERT_DIR"
 _HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+\Z").match
-"""File names under which OpenSSL looks up certificates in a folder."""
+"""Matches the hashed file names under which OpenSSL looks up certificates in a folder."""
 
 
 def trust_context() -> "ssl.SSLContext":

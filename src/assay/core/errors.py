@@ -243,7 +243,7 @@ class UnknownColumn(TemplateError):
 
 
 class ForbiddenTemplate(TemplateError):
-    """A template uses something that templates must never use. Every row would fail."""
+    """A template does something that is never allowed, such as including another file. Every row would fail."""
 
 
 class UnfitTemplate(TemplateError):
@@ -309,7 +309,7 @@ def blamed(
     component: str,
     sample: str | None = None,
 ) -> ComponentError:
-    """Return `error` as a `kind` that names the component, the sample and the user's own line of code."""
+    """Return `error` as a `kind` that names the component, the sample and the line of the user's code."""
     where = component
     if sample is not None:
         where = f"{component}, sample {shorten(sample)}"
@@ -320,7 +320,7 @@ def blamed(
 
 
 def users_definition(component: object) -> str:
-    """Return ` (file.py:12)` for a function or class of the user; empty for one of assay or of a library."""
+    """Return ` (file.py:12)` for a function or class that the user wrote; empty for one of assay or a library."""
     import inspect  # slow to import, and needed only for an error
 
     if callable(component):

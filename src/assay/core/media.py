@@ -178,9 +178,11 @@ class Media:
         self.source: Any = source
         self.name = name
         self.place: Place | None = None
-        """Location of the row that names this medium. Set by the dataset reader."""
+        """Location of the row that names this medium. The dataset reader sets it."""
         self.facts: Mapping[str, Any] = {}
-        """Known properties of the content, as they appear in the journal: bytes, width and height, seconds, rate."""
+        """Known properties of the content, as written in the journal: bytes, width and
+        height, seconds, sample rate.
+        """
         self._reader = read
         self._bytes: bytes | None = source if isinstance(source, bytes) else None
         self._digest: str | None = None
@@ -202,7 +204,7 @@ class Media:
 
     @property
     def is_unheld(self) -> bool:
-        """True if the path of this medium comes from data, and no folder that contains it is allowed yet."""
+        """True if the path of this medium comes from data and no folder that contains it has been allowed yet."""
         return self._reader is _refuse
 
     def hold(self) -> None:
@@ -244,7 +246,7 @@ class Media:
         got: object = None,
         fix: str | None = None,
     ) -> DataError:
-        """Return a `DataError` that says `what` is wrong, located at the medium's row, or at its own file."""
+        """Return a `DataError` with the message `what`, located at the medium's row, or else at its file."""
         source_file = self._own_file()
         if self.place is None:
             return DataError(
@@ -424,7 +426,7 @@ def decode_base64(text: str, *, what: str = "media") -> bytes:
 
 
 def is_inline(text: str) -> bool:
-    """Return True if the text contains the bytes itself: a data URL, base64 too long for a path, or a known format."""
+    """Return True if the text holds the content itself, as a data URL or base64, and is not a path."""
     if text.startswith("data:"):
         return True
     if "." in text[:LONGEST_PATH]:

@@ -102,7 +102,7 @@ class Message:
 
 
 def part_text(part: Part) -> str:
-    """Return the words of one part, a structured value as JSON; empty for media, reasoning and tool calls."""
+    """Return the text of one part, a structured value as JSON; empty for media, reasoning and tool calls."""
     if isinstance(part, (Text, ToolResult)):
         return part.text
     if isinstance(part, Json):
@@ -189,7 +189,7 @@ def _medium(kind: str, source: object) -> Image | Audio | Video:
 
 
 def _with_parts(content: object) -> Part:
-    """Return one element of a turn's content as a part. In a tool result, also convert the elements inside it."""
+    """Convert one element of a turn's content to a part. In a tool result, also convert the elements inside it."""
     if isinstance(content, ToolResult):
         parts = tuple(as_part(inner) for inner in content.parts)
         return ToolResult(content.call_id, parts, content.error)
@@ -350,7 +350,7 @@ def to_plain(message: Message) -> dict[str, Any]:
 
 
 def plain_turns(messages: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return role and text of each message with content, in the form of `to_plain`. A medium becomes `[image]`."""
+    """Return the role and text of each journaled message that has content. A medium becomes `[image]`."""
     return tuple(
         (str(turn["role"]), _plain_text(turn["content"]))
         for turn in messages
@@ -382,7 +382,7 @@ def _plain_part(part: Mapping[str, Any]) -> str:
 
 
 def _without_media(part: Mapping[str, Any]) -> list[Any]:
-    """Return the contents of a tool result in a journal line, with `[image]` in place of each image."""
+    """Return the contents of a tool result in a journal line, with `[image]` for each image."""
     texts = []
     for piece in part.get("content") or ():
         kind = piece.get("type")

@@ -77,7 +77,7 @@ class Candidate:
 
     @property
     def has_reasoning(self) -> bool:
-        """True if the model reasoned before it answered, or only reasoned."""
+        """True if the model produced reasoning, with or without an answer after it."""
         return _has_reasoning(self.separated().parts)
 
     @property
@@ -91,7 +91,7 @@ class Candidate:
 
     @property
     def answer_tokens(self) -> tuple[Token, ...]:
-        """The tokens from the beginning of the answer on, without those of the reasoning, which servers report too."""
+        """The tokens of the answer, without those of the reasoning, which servers also report."""
         if not self.has_reasoning:
             return self.tokens
         answer = self.text.strip()
@@ -213,7 +213,7 @@ class Output:
     usage: Usage | None = None
     seconds: float | None = None
     state: Any = None
-    """Opaque turn state, passed back with the next round. For scorers of a tool task: the state of its tools."""
+    """Opaque dialogue state, passed back with the next round. For scorers of a tool task: the state of its tools."""
     error: ErrorInfo | None = None
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     rounds: tuple[Round, ...] = ()
@@ -369,9 +369,9 @@ def as_output(value: object) -> Output:
 
 
 def is_mixed(value: object) -> bool:
-    """Return True if a list has parts of different kinds, which together form one answer.
+    """Return True if a list holds the parts of one answer: tool calls, or parts of different kinds.
 
-    Elements that may be whole answers (`Candidate`s and dictionaries of several parts) are not examined.
+    Lists with a `Candidate`, an `Output` or a dictionary of several parts are lists of answers.
     """
     if not isinstance(value, (list, tuple)):
         return False

@@ -28,11 +28,11 @@ class Meter:
     """Counts for one task and one model since the first request."""
 
     begun: int = 0
-    """Requests handed to the model."""
+    """Number of requests sent to the model."""
     ended: float = 0.0
-    """Requests finished, with partial requests as fractions. 0 if the model does not report it."""
+    """Number of requests finished; a partly finished one counts as a fraction. 0 if the model does not report it."""
     tokens: int = 0
-    """Tokens processed, input and output. 0 if the model does not report it."""
+    """Number of tokens processed, input and output. 0 if the model does not report it."""
     _batch: int = 0
     """Number of requests in the current batch."""
 
@@ -49,7 +49,7 @@ class Meter:
             self.ended = before + whole
 
     def advance(self, share: float) -> None:
-        """Record that this share of the batch, from 0 to 1, is done."""
+        """Record the share of the batch that is done, from 0 to 1."""
         self.ended += share * self._batch
 
 
@@ -74,11 +74,11 @@ class Template(Protocol):
 
     @property
     def source(self) -> str:
-        """Text that changes when anything on which the prompts depend changes."""
+        """Text that identifies the template. It differs whenever the prompts could differ."""
 
     @property
     def next_turn(self) -> Callable[..., Any] | None:
-        """`next(sample, turns)` of a template for dialogues, else None."""
+        """The `next(sample, turns)` function of a dialogue template, else None."""
 
     def __call__(self, sample: Sample) -> Prompt: ...
 
@@ -130,11 +130,11 @@ class ModelExtras(Protocol):
     preflight_loads: bool
     """True if `preflight` needs the weights, so that they are loaded first."""
     think_tags: ThinkTags
-    """How the model marks reasoning in its text. If it is not set, all known forms are recognised."""
+    """How the model marks reasoning in its text. If not set, all known forms are recognised."""
     prompts_tools: bool
-    """True if tools are written into the prompt as text; the protocol id then says so."""
+    """True if tools are written into the prompt as text, which the protocol id then indicates."""
     whole_dialogues: bool
-    """True if the model receives a whole dialogue and leads the dialogue itself."""
+    """True if the model receives a whole dialogue and runs its rounds itself."""
     written: Mapping[str, Any]
     """The options as the user wrote them. Secrets among them are kept out of the run's files."""
 
@@ -150,7 +150,7 @@ class ModelExtras(Protocol):
         """Prepare for requests. Called before the first one; does not count towards its time limit."""
 
     def close(self) -> Awaitable[None] | None:
-        """Release resources. May be `async`."""
+        """Prepare for requests, such as by loading weights. Does not count towards the time limit of a request."""
 
     def interrupt(self) -> None:
         """End work in progress, because the user stopped the run."""
@@ -169,7 +169,7 @@ class ModelExtras(Protocol):
         prompt: Prompt,
         stops: Sequence[str] = (),
     ) -> Iterable[Any]:
-        """Yield problems that the tokenizer reports for a prompt."""
+        """Yield faults in how the prompt is rendered, such as a doubled beginning-of-sequence token."""
 
     def write_under(self, folder: Path) -> None:
         """Write the model's own files into the run folder from now on."""
@@ -185,7 +185,7 @@ class Reporting(Protocol):
 
 @runtime_checkable
 class Noting(Protocol):
-    """A model that adds notes to a run on how its answers were computed."""
+    """A model that adds notes on how its answers were computed to the notes of a run."""
 
     def run_notes(self) -> Iterable[str]:
         """Return lines for the notes of a run."""
@@ -201,7 +201,7 @@ class Prefetching(Protocol):
 
 @runtime_checkable
 class SpreadOverGpus(Protocol):
-    """A local model that runs in one copy for each GPU unless the user says otherwise."""
+    """A local model that runs one copy on each GPU unless the user sets otherwise."""
 
     def copies(self) -> int:
         """Return how many copies suit this machine; 1 if one is enough."""
@@ -250,7 +250,7 @@ class AnswersById(Protocol):
         """
 
     def ids(self) -> Mapping[str, int]:
-        """Return how many answers the model has for each sample id that it knows."""
+        """Return the number of recorded answers for each sample id."""
 
 
 class ConversationStopped(Exception):
@@ -279,7 +279,7 @@ class Conversations(Protocol):
 
 @runtime_checkable
 class AsksThroughRun(Protocol):
-    """A model that asks another model itself, such as an agent program. The run records every exchange."""
+    """A model that calls another model, such as an agent program. The run records every exchange."""
 
     inner: Model
 
@@ -370,7 +370,7 @@ class SummarizerExtras(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SummaryContext:
-    """What a summarizer receives besides the records."""
+    """The values besides the records that a summarizer receives."""
 
     task: str
     model: str
@@ -384,10 +384,10 @@ class SummaryContext:
     scale: ValueScale | None = None
     """Direction and bounds of the scorer's values by name. None if all values share them."""
     beside: "Mapping[str, Sequence[ScoreRecord]]" = field(default_factory=lambda: EMPTY)
-    """The score records of the task by scorer, for metrics computed from several scorers."""
+    """The score records of all scorers of the task, for metrics computed from several scorers."""
 
     def of(self, metric: str) -> "SummaryContext":
-        """Return the context of one metric: with its own direction and bounds, where the scorer declares them."""
+        """Return a copy for one metric, with the direction and bounds declared for it."""
         if self.scale is None:
             return self
         scale = self.scale.of(metric.removeprefix(f"{self.scorer}."))
@@ -399,7 +399,7 @@ class SummaryContext:
         )
 
     def as_share(self) -> "SummaryContext":
-        """Return the context of a metric whose values are between 0 and 1 and for which higher is better."""
+        """Return a copy for a metric between 0 and 1 for which higher is better."""
         return replace(
             self,
             higher_is_better=True,

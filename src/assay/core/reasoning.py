@@ -3,15 +3,16 @@
 Many models write their thoughts into the text before they answer, between marks such as `<think>` and `</think>`.
 Scorers and judges must see the answer only. The rules, in this order:
 
-- A block that begins the text is reasoning, also behind invisible characters and special tokens such as `<s>`. So is
-  one that begins a line, one that follows another block, and one behind the end of a sentence if it is closed.
+- A block that begins the text is reasoning, also after invisible characters and special tokens such as `<s>`. So is
+  one that begins a line, one that follows another block, and one after the end of a sentence if it is closed.
 - A text that began with reasoning may have further closed blocks anywhere.
 - A closing mark without any opening mark before it ends reasoning that began in the prompt: many chat templates write
   the opening mark themselves.
-- A second closing mark that ends its line ends the reasoning once more: the model went on thinking.
+- A second closing mark that ends its line ends the reasoning again: the model continued to reason.
 - A block that is never closed is reasoning up to the end, or up to a complete `<answer>…</answer>` in it.
-- Marks in code fences, and marks in backticks or quotes, are only talked about, and so are opening marks inside a line.
-- gpt-oss writes channels instead: what is in the `final` channel is the answer, and the rest is reasoning.
+- Marks in code fences, backticks or quotes only mention reasoning and are ignored. So are opening marks inside a
+  line.
+- gpt-oss writes channels instead: the `final` channel is the answer, and the rest is reasoning.
 """
 
 import re
@@ -27,7 +28,7 @@ ThinkTags = bool | tuple[str, str] | None
 """How reasoning is marked: `True` or `None` for all known forms, `False` for not at all, or one pair of marks."""
 
 THINK_TAGS = "think_tags"
-"""Name of the option, and of the attribute, by which a model says how its reasoning is marked."""
+"""Name of the option, and of the model attribute, that sets how reasoning is marked."""
 
 TAG_NAMES = (
     "think",
@@ -52,7 +53,7 @@ TAG_NAMES = (
 )
 """Names of tags around reasoning, as in `<think>`, `<|think|>` and `<think budget="9">`."""
 PREFIXED_NAMES = ("think", "thinking", "thought", "thoughts", "reasoning")
-"""Names that may have a word before them, as in `<seed:think>`, `<longcat_think>` and `<inner_thoughts>`."""
+"""Tag names that may have a prefix, as in `<seed:think>`, `<longcat_think>` and `<inner_thoughts>`."""
 
 MARK_PAIRS = (
     ("[THINK]", "[/THINK]"),
@@ -79,7 +80,7 @@ LEADING_WORDS = (
     # Open WebUI
     ('<details type="reasoning"', "</details>"),
 )
-"""Words around reasoning that count only if the first ones begin the text and the second ones follow."""
+"""Pairs of phrases around reasoning. They count only if the first begins the text and the second follows."""
 
 _PREFIXED = "|".join(PREFIXED_NAMES)
 _NAME = rf"(?:{'|'.join(TAG_NAMES)}|[a-z][a-z\d]{{0,15}}[_:](?:{_PREFIXED}))"
@@ -92,7 +93,7 @@ _CLOSING_NAME = rf"(?:/\s?[|｜]?{_NAME}|{_NAME}_end|end[_▁]of[_▁]{_NAME})"
 _CLOSING_TAG = rf"<[|｜]?\s?{_CLOSING_NAME}\s?[|｜]?>"
 _FIRST_CHARACTERS = ("<", "[", "◁")
 _FINAL_WORDS = ("[BEGIN FINAL RESPONSE]", "<|im_start|>answer")
-"""Words between reasoning and answer that count even if the text has no opening words (Apriel, s1)."""
+"""Phrases between reasoning and answer that count even if no opening phrase begins the text (Apriel, s1)."""
 _FIRST_WORDS = tuple(opening for opening, _ in LEADING_WORDS)
 
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
@@ -113,7 +114,7 @@ _ANSWER_BOUNDS = re.compile(
 _RESPONSE_TAG = re.compile(
     r"\s*<response>(.*)</response>\s*", re.IGNORECASE | re.DOTALL
 )
-"""Text that consists of one `<response>` element, as Granite and ERNIE write an answer after their reasoning."""
+"""Matches a text that is one `<response>` element, as Granite and ERNIE write an answer after their reasoning."""
 _UNSEEN = "\ufeff\u200b\u200c\u200d\u2060"
 # "<s>", "<|assistant|>", "<|im_start|>assistant", "<｜begin▁of▁sentence｜>", a byte order mark
 _BEFORE_TEXT = re.compile(
@@ -143,7 +144,7 @@ _CHANNEL_END = re.compile(r"<\|(?:end|return|call|start)\|>")
 
 @dataclass(frozen=True, slots=True)
 class Separated:
-    """A text separated from its reasoning."""
+    """The answer and the reasoning of a text."""
 
     answer: str
     reasoning: str
@@ -211,10 +212,10 @@ def is_mark(token: str) -> bool:
 
 
 def read_think_tags(value: object, where: str) -> ThinkTags:
-    """Return the value of the option `think_tags`; raise `UsageError` for an invalid one.
+    """Return the value of the option `think_tags`. Raise `UsageError` if it is invalid.
 
-    It takes true, false, a tag such as `<note>`, or an opening and a closing mark: a list, or a text with a comma
-    or a blank between them.
+    Valid are true, false, a tag such as `<note>`, or an opening and a closing mark: as a list, or as one text with a
+    comma or a blank between them.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -287,7 +288,7 @@ class _BlockReader:
         """True if there was an opening mark, even one that is only mentioned."""
         self.has_reasoning = False
         self.nested = 0
-        """Number of opening marks inside blocks that may still be closed."""
+        """Number of opening marks inside the current block that may still be closed."""
         self.answers: list[str] = []
         self.thoughts: list[str] = []
         self.pending: tuple[int, int] | None = None

@@ -33,7 +33,7 @@ def is_whole(line: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OutputRecord:
-    """A model's answer to one request."""
+    """Record from a journal line: a model's answer to one request."""
 
     task: str
     model: str
@@ -113,13 +113,13 @@ class Result:
     stderr: float | None = None
     ci: tuple[float, float] | None = None
     interval: str = ""
-    """How the interval was computed, or `none: reason`."""
+    """Method that computed the interval, or `none: reason`."""
     outcomes: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     groups: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     parsed_value: float | None = None
     """The value of the metric over those answers that could be parsed."""
     bounds: tuple[float, float] | None = None
-    """Worst and best case, with all unresolved samples wrong or all right."""
+    """Worst and best value, if all samples without a verdict were wrong, or all right."""
     flags: tuple[str, ...] = ()
     higher_is_better: bool = True
     clusters: int | None = None
@@ -278,7 +278,7 @@ def output_to_plain(output: Output) -> dict[str, Any]:
 
 
 def _finite(number: float) -> float | str:
-    """Return a number unchanged, but an infinity as text, because JSON cannot represent it."""
+    """Return a number unchanged, or an infinity as text, because JSON cannot represent it."""
     if math.isfinite(number):
         return number
     return str(number)

@@ -48,10 +48,10 @@ _WORDS = {
     "response_format": ("json", "text", "json_object"),
 }
 _LASTING = frozenset({str, int, float, bool, type(None)})
-"""Types of immutable values. A part of a key that consists of such values can be cached."""
+"""Immutable types. The part of a key that consists of such values can be cached."""
 _APART = 2**16
 _SEEDS = 2**31 - _APART
-"""Seeds must be smaller than this, so that a service may add 1 for each candidate and stay below 2**31."""
+"""Upper limit of seeds, so that a service may add 1 for each candidate and stay below 2**31."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class Request:
     state: Any = None
     """Opaque turn state that the model returned in the previous round of the dialogue."""
     hints: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Further values that the model receives. Empty, except for toolkits that pass a benchmark's name to the model."""
+    """Further values that are passed to the model. Empty, except for toolkits that pass a benchmark's name."""
     key: str = ""
     id: str = ""
     """Sample id, for logs. Models must not depend on it."""
@@ -258,8 +258,8 @@ def seeds_of(
 
     A model in this process derives its random numbers from `draw` and the candidate's number. A run without a seed
     uses a fixed one, so its draws are repeatable, too. A service receives the integer, or nothing if the run has no
-    seed. The integer differs between samples. Servers count up for several candidates, so the repeats of a sample
-    are far enough apart that the candidates of one never reach those of the next.
+    seed. The integer differs between samples. Servers add 1 to the seed for each further candidate, so the seeds of
+    repeats are far enough apart that no two candidates of a sample share one.
     """
     draw = f"{seed}/{repeat}/{round}/{sample}"
     if seed is None:
@@ -350,7 +350,9 @@ class KeyMaker:
         return digest.hexdigest()[:32]
 
     def _tools_of(self, prompt: Prompt) -> str:
-        """Return the text about tools in a key, from a cache if the previous prompt had the same tools."""
+        """Return the text that stands for the tools in a key, cached while consecutive
+        prompts have the same tools.
+        """
         settings = (prompt.tool_choice, prompt.parallel_calls)
         cached = self._tools
         if cached and cached[0] is prompt.tools and cached[1] == settings:
@@ -370,7 +372,7 @@ class KeyMaker:
         produces: Sequence[str],
         hints: Mapping[str, Any],
     ) -> str:
-        """Return the text about output kinds and hints in a key.
+        """Return the text that stands for output kinds and hints in a key.
 
         It is cached, because most samples of a task share it.
         """

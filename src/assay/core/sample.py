@@ -75,7 +75,7 @@ class Sample:
     """Tools of the row, besides those of the task."""
 
     def named(self, id: str) -> "Sample":
-        """Return a copy of the sample with another id. Written without `replace()`, because it runs for every row."""
+        """Return a copy of the sample with another id. Faster than `replace()`, because it runs for every row."""
         return Sample(
             id,
             self.input,
@@ -105,7 +105,7 @@ class Sample:
 
     # A cell has the type that its data file gives it.
     def __getitem__(self, column: str) -> Any:
-        """Return a column of the row: `sample["question"]`."""
+        """Return a column of the row, as in `sample["question"]`."""
         return self.fields[column]
 
 
@@ -118,9 +118,9 @@ class BadSample:
 
 
 def without_letters(options: Sequence[str]) -> tuple[str, ...]:
-    """Return option texts without letters of their own, as in `["A. Paris", "B. Rome"]`.
+    """Remove the letters that the options already contain, as in `["A. Paris", "B. Rome"]`.
 
-    Options are left as they are unless each of them begins with its letter.
+    Return the options unchanged unless each begins with the letter of its position.
     """
     texts = []
     for letter, option in zip(ascii_uppercase, options, strict=False):

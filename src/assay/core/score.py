@@ -12,7 +12,7 @@ from .sample import EMPTY
 
 
 class Outcome(StrEnum):
-    """How a sample ended. An answer is never invented."""
+    """How a sample ended."""
 
     SCORED = "scored"
     UNPARSED = "unparsed"
@@ -64,12 +64,12 @@ class Score:
 
     @classmethod
     def unparsed(cls, **details: object) -> "Score":
-        """Return the score of an answer that no rule could read."""
+        """Return the score of an answer from which no rule could extract a result."""
         return cls(0.0, Outcome.UNPARSED, details=details)
 
     @classmethod
     def refused(cls, **details: object) -> "Score":
-        """Return the score of an answer in which the model refused."""
+        """Return the score of an answer that is a refusal."""
         return cls(0.0, Outcome.REFUSED, details=details)
 
 
@@ -84,7 +84,7 @@ def named_values(score: Score, scorer: str) -> dict[str, float]:
 
 
 def as_score(value: object) -> Score:
-    """Convert the return value of a user's scorer (a number, a truth value or named numbers) to a `Score`."""
+    """Convert the return value of a user's scorer (a number, a boolean or named numbers) to a `Score`."""
     if isinstance(value, Score):
         return value
     if isinstance(value, (bool, int, float)):
@@ -107,9 +107,9 @@ SHARE: Bounds = (0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class ValueScale:
-    """Whether higher values are better, and between which bounds values are.
+    """The direction and the bounds of a scorer's values.
 
-    `directions` and `ends` have the exceptions: the direction and the bounds of single values by name.
+    `directions` and `ends` hold the exceptions for single values, by name.
     """
 
     higher_is_better: bool = True
@@ -121,7 +121,7 @@ class ValueScale:
     def declared_by(cls, thing: object, what: str) -> "ValueScale":
         """Read the attributes `higher_is_better` and `bounds` of a scorer or summarizer.
 
-        Raise if one cannot be read.
+        Raise if one is invalid.
         """
         better = getattr(thing, "higher_is_better", True)
         bounds = getattr(thing, "bounds", SHARE)
@@ -139,7 +139,7 @@ class ValueScale:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the values that have their own direction or bounds."""
+        """The names of the values for which a separate direction or separate bounds are set."""
         return tuple(dict.fromkeys([*self.directions, *self.ends]))
 
     def of(self, name: str) -> "ValueScale":

@@ -36,7 +36,7 @@ _KEY = re.compile(
     + _AFTER_SCHEME
 )
 _KNOWN = r"(?!\[redacted|\$\{env:)"
-"""Lookahead that excludes text already redacted and references to environment variables."""
+"""Lookahead that excludes redacted text and references to environment variables."""
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s?#\"']+(?=@)")
 # "?api_key=abcdefgh", "&access_token=abcdefgh", "&signature=abcdefgh"
 _MEMBER = r"[?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)="
@@ -60,7 +60,7 @@ _BEARER = re.compile(
 )
 _UP_TO = re.compile(r"[^\s\"'(),;]*\Z")
 _FROM = re.compile(r"[^\s\"'(),;]*")
-"""The text before or after a match, up to a blank or a quote. Together with the match it may be a file path."""
+"""The characters next to a match up to a blank or a quote. Together with the match they may be a file path."""
 
 
 def has_known_form(text: str) -> bool:
@@ -73,7 +73,9 @@ def without_forms(
     hide: Callable[[str], str],
     is_file: Callable[[str], bool] | None = None,
 ) -> str:
-    """Replace each key of a known service in a text by `hide(key)`. A path stays if `is_file` confirms it."""
+    """Replace each key of a known service in a text by `hide(key)`, unless it is part
+    of a path that `is_file` accepts.
+    """
 
     def replaced(key: re.Match[str]) -> str:
         if is_file is not None and "/" in text:
@@ -136,7 +138,7 @@ def forms_of(secrets: frozenset[str]) -> tuple[str, ...]:
 
 
 def json_forms(text: str) -> list[bytes]:
-    """Return a text as different JSON encoders write it."""
+    """Return the forms in which JSON encoders write a text: with and without escaped non-ASCII characters."""
     escaped = {
         json.dumps(text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (False, True)
     }
@@ -144,7 +146,7 @@ def json_forms(text: str) -> list[bytes]:
 
 
 def _spellings(secret: str) -> set[str]:
-    """Return a secret as is, and as written in URLs, JSON, HTML, CSV, Python and base64."""
+    """Return a secret unchanged, and as written in URLs, JSON, HTML, CSV, Python and base64."""
     escaped = quote(secret, safe="", errors="surrogatepass")
     lower = re.sub(r"%[0-9A-F]{2}", lambda code: code[0].lower(), escaped)
     others = {

@@ -1,8 +1,8 @@
 """Secrets: which values are secret, how they may be spelled, and how they are redacted. No other module decides this.
 
-A value is secret because of its option's name, as a header, as a user or query parameter of a URL, by the form of a
-known service's keys, or because an environment variable with a secret's name has it. Known secrets are remembered
-for the process; `without` and the store's `Redactor` search for every spelling.
+A value is secret if the name of its option, header or environment variable marks it as one, if it is the user or a
+query parameter of a URL, or if it has the form of a known service's key. Known secrets are remembered for the
+process; `without` and the store's `Redactor` search for every spelling.
 
 Stored options contain `[redacted:…]` with a digest, so that a run with another value is another run. The digest is
 slow to compute and short: each guess at a short key is expensive, and many keys share a digest.
@@ -19,13 +19,13 @@ from .errors import UsageError
 from .secret_forms import forms_of, has_known_form, hidden_forms, without_forms
 
 MARK = "[redacted]"
-"""Replacement for a secret in everything that is written."""
+"""Replacement for a secret in all written files and messages."""
 SHORTEST = 8
-"""Length below which values are common words. Such values are not searched for in prompts and answers."""
+"""Minimum length of secrets that are searched for in prompts and answers. Shorter values are often common words."""
 SHORTEST_WORD = 4
-"""Length below which values are not searched for in messages either.
+"""Minimum length of secrets that are searched for in messages.
 
-Values from this to `SHORTEST` must be whole words.
+Secrets shorter than `SHORTEST` must occur as whole words.
 """
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 """A reference such as `${env:API_KEY}` to an environment variable.
@@ -190,7 +190,7 @@ def secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def secrets_of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
-    """Return the secrets in an environment: values of variables with a secret's name, and passwords or keys in URLs."""
+    """Return the secrets in an environment: values of variables with secret names, and passwords or keys in URLs."""
     if variables is None:
         variables = os.environ
     secrets = set(secret_variables(variables).values())
@@ -221,19 +221,19 @@ def without(
     text: str,
     secrets: Iterable[str] = (),
 ) -> str:
-    """Return a message from which remembered secrets, `secrets`, and texts in the form of a secret are removed."""
+    """Remove remembered secrets, `secrets`, and anything in the form of a secret from a message."""
     long_enough = {secret for secret in secrets if len(secret) >= SHORTEST}
     long_enough |= {secret for secret in _is_given if len(secret) >= SHORTEST_WORD}
     return scrub(redact_secrets(text, long_enough | secrets_of_environment()))
 
 
 def scrub(text: str) -> str:
-    """Return a message without anything in the form of a secret: service keys, passwords in URLs, secret headers."""
+    """Remove anything in the form of a secret from a message: service keys, passwords in URLs, secret headers."""
     return without_keys(hidden_forms(text, MARK, HIDDEN))
 
 
 def without_keys(text: str) -> str:
-    """Return a text without anything in the form of a known service's key. File names stay."""
+    """Remove anything in the form of a known service's key from a text. File names stay."""
     return without_forms(text, lambda _: MARK, os.path.exists)
 
 
@@ -387,7 +387,7 @@ def _references(options: object) -> Iterator[str]:
 
 
 def _texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text in some options with its path, such as `headers.X-Gate`."""
+    """Yield every text in nested options with its path, such as `headers.X-Gate`."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping):

@@ -36,7 +36,7 @@ class Spec:
     ) -> "Spec":
         """Return a spec from a name, a dictionary with `name`, or a dictionary of one name to its options.
 
-        A text may hold options, too: `wer:normalize=whisper-en`, or JSON, as typed on a command line.
+        A text may contain options, too: `wer:normalize=whisper-en`, or JSON, as typed on a command line.
         """
         if isinstance(value, Spec):
             return value
@@ -95,11 +95,11 @@ def _from_text(
 
 
 def scalar(text: str) -> object:
-    """Return the value that a text means: a truth value, None for `null`, a number, JSON in brackets, or itself.
+    """Return the value that a text stands for: a boolean, None for `null`, a number, JSON in brackets, or itself.
 
     A number is read only if writing it again gives the same text: `0012`, `12e4567`, `nan` and `1.10` stay text,
-    since they may be a revision or a name. So does `none`. The component's annotation converts them if it accepts a
-    number or None (`registry.fit_options`).
+    since they may be a revision or a name. `none` stays text, too. If a component's annotation accepts a number or
+    None, `registry.fit_options` converts such texts.
     """
     lowered = text.strip().lower()
     if lowered in ("true", "false"):

@@ -20,7 +20,7 @@ class Fewshot:
     """`first`, `random`, `sequential`, `similar`, or a function `(sample, pool, num, rng) -> samples`."""
     seed: int = 0
     multiturn: bool = True
-    """Show shots as chat turns. If False, as one text before the question."""
+    """Show shots as chat turns. If False, show them as one text before the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class DataSource:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One way to measure a task: its prompt, its scorers, and the abilities that the model needs."""
+    """One way to measure a task: a prompt, scorers, and the abilities that the model needs."""
 
     name: str
     """Becomes part of the protocol id: `letter_likelihood`, `text_likelihood`, `first_token`, `letter`."""
@@ -80,10 +80,12 @@ class Task:
     options: GenerateOptions = DEFAULT_OPTIONS
     fewshot: Fewshot = Fewshot()
     protocol: str = ""
-    """Protocol id of the task, such as `mmbench@circular`: says how it is measured if there are several ways."""
+    """Protocol id of the task, such as `mmbench@circular`, which names the way of measuring if there are several."""
     system: str | None = None
     headline: str = ""
-    """The metric that is first in the table and counts in leaderboards, such as `overall`; empty: the first one."""
+    """Metric that comes first in the table and counts in leaderboards, such as
+    `overall`. Empty uses the first one.
+    """
     epochs: int = 1
     reducer: str = "mean"
     """How repeats of one sample become one value: mean, majority, max, pass@k."""
@@ -132,7 +134,7 @@ class Task:
     Replaces template and scorers.
     """
     environment: Any = None
-    """Prepares the workspace of a sample for an agent, and checks it afterwards: see `agents.environment`."""
+    """Prepares the workspace of a sample for an agent, and checks it afterwards. See `agents.environment`."""
     description: str = ""
     citation: str = ""
     licence: str = ""
@@ -145,13 +147,13 @@ class Task:
         repr=False,
         compare=False,
     )
-    """True if the task was written for another toolkit, whose code interprets run settings itself."""
+    """True if the task was written for another toolkit, whose own code reads the run settings."""
     origin: "Task | None" = field(
         default=None,
         repr=False,
         compare=False,
     )
-    """The task as its author wrote it, if a run changed it. The protocol id says what differs."""
+    """The original task, if a run changed some of its settings. The protocol id names the differences."""
 
     def __post_init__(self) -> None:
         if isinstance(self.options, Mapping):

@@ -1,7 +1,7 @@
-"""Raise an exception in another thread, or set the result of a future that belongs to the event loop of another thread.
+"""Raise an exception in another thread, or set the result of a future that belongs to another thread's event loop.
 
-A thread receives an exception when it next runs Python code. Code that waits inside a system call receives it when the
-call returns.
+A thread receives the exception when it next runs Python code. Code that waits inside a system call receives it when
+the call returns.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class _Nothing(BaseException):
-    """An exception without meaning, which `_clear_flag` raises and catches in a separate thread."""
+    """A harmless exception that `_clear_flag` raises and catches in a separate thread."""
 
 
 def raise_in(
@@ -32,12 +32,12 @@ def take_back(thread: int) -> None:
 
 
 def _clear_flag() -> None:
-    """Clear the interpreter's flag "an exception waits in some thread".
+    """Clear the interpreter's flag that some thread has a pending exception.
 
-    Otherwise it stays set as long as that thread is blocked, and Python 3.11 never ends a loop that a debugger or a
-    coverage tool traces meanwhile. Only a thread that gets such an exception clears the flag, so one is made for
-    it. The exceptions themselves are not lost: a thread looks for its own whenever it releases the interpreter
-    lock.
+    Otherwise the flag stays set as long as that thread is blocked, and meanwhile Python 3.11 never ends a loop that a
+    debugger or a coverage tool traces. Only a thread that receives such an exception clears the flag, so this
+    function raises one in a temporary thread. No pending exception is lost: a thread checks for one whenever it
+    releases the interpreter lock.
     """
     thread = threading.Thread(target=_raise_and_catch)
     thread.start()

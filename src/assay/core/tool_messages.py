@@ -1,7 +1,7 @@
-"""Tool calls and results in a conversation, in the spellings of OpenAI, Anthropic, Gemini and ShareGPT (Hermes).
+"""Tool calls and results in a conversation, in the formats of OpenAI, Anthropic, Gemini and ShareGPT (Hermes).
 
-`read_tool_turn` returns the contents of one turn. `CallLinks` gives ids to calls that have none, as in Gemini's and
-ShareGPT's spelling, and joins each result to its call.
+`read_tool_turn` returns the contents of one turn. `CallLinks` gives ids to calls that have none, as in the formats of
+Gemini and ShareGPT, and links each result to its call.
 """
 
 import ast
@@ -32,13 +32,13 @@ SHAREGPT_ROLES = {
     "tool_response": "tool",
     "function": "tool",
 }
-"""Values of `from` in ShareGPT's spelling, and the chat role of each."""
+"""The chat role for each value of `from` in the ShareGPT format."""
 CALL_TURNS = frozenset({"function_call", "tool_call"})
 RESULT_TURNS = frozenset({"tool", "function"})
 _HERMES_CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 _HERMES_RESULT = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
 _UNLINKED = "\x00"
-"""First character of a result's id if the id holds the name of the function instead of the id of the call."""
+"""First character of a result's id if the id holds the function's name instead of the call's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ToolTurn:
 def read_tool_turn(turn: Mapping[str, Any]) -> ToolTurn | None:
     """Return the contents of a turn with calls or results; None if it has neither.
 
-    The turn may be in the spelling of ShareGPT, Gemini, OpenAI or Anthropic:
+    The turn may be in the format of ShareGPT, Gemini, OpenAI or Anthropic:
 
         {"from": "gpt", "value": "<tool_call>…"}
         {"role": "model", "parts": [{"functionCall": …}]}
@@ -143,7 +143,10 @@ def _is_block(piece: object) -> bool:
 
 
 def read_block(piece: object) -> object:
-    """Return a block of Anthropic's spelling, or of assay's journal, as a call or a result."""
+    """Convert a content block of Anthropic's API or of assay's journal to a call or a result.
+
+    Return any other block unchanged.
+    """
     if isinstance(piece, Mapping):
         kind = piece.get("type")
         if kind == "tool_use":
@@ -172,7 +175,7 @@ def _gemini_turn(
     role: str,
     pieces: Sequence[Any],
 ) -> ToolTurn | None:
-    """Return a turn of Gemini's spelling: `parts` with text, functionCall and functionResponse."""
+    """Read a turn in Gemini's format: `parts` with text, functionCall and functionResponse."""
     if isinstance(pieces, str):
         return None
     has_calls = any(
@@ -218,7 +221,7 @@ def _gemini_result(response: object) -> tuple[Any, ...]:
 
 
 def _sharegpt_turn(turn: Mapping[str, Any]) -> ToolTurn:
-    """Return a turn of ShareGPT's spelling, in which Hermes writes calls and results between tags."""
+    """Read a turn in ShareGPT's format, in which Hermes writes calls and results between tags."""
     speaker = str(turn["from"])
     role = SHAREGPT_ROLES.get(speaker.lower(), speaker)
     text = turn["value"]
@@ -256,7 +259,7 @@ def _hermes_calls(text: str) -> list[ToolCall]:
 
 
 def _hermes_result(text: str) -> ToolResult:
-    """Return a tool result in the spelling of Hermes, which names the tool: `{"name": …, "content": …}`."""
+    """Read a tool result in the format of Hermes, which names the tool: `{"name": …, "content": …}`."""
     contents: tuple[Any, ...] = (text,)
     try:
         value = json.loads(text)
@@ -282,7 +285,7 @@ class CallLinks:
         self._known: set[str] = set()
 
     def call(self, call: ToolCall) -> ToolCall:
-        """Return the call with an id, and remember it."""
+        """Remember the call as open, and return it. A call without an id receives one."""
         self._count += 1
         if not call.id:
             call_id = f"call_{self._count}"
@@ -304,9 +307,9 @@ class CallLinks:
         return ToolResult(call_id, result.parts, result.error)
 
     def _named(self, name: str) -> str:
-        """Return the id of the first call of this tool without a result.
+        """Return the id of the first call of this tool that has no result yet.
 
-        If the result names no tool, take the first such call.
+        If the result names no tool, return the id of the first open call.
         """
         for call_id, tool in self._open:
             if not name or tool == name:

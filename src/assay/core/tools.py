@@ -1,7 +1,7 @@
 """Tools: functions that a model may call, its calls, and their results.
 
-Data sets and services spell tools in different ways. `read_tools` understands the spellings of OpenAI, Anthropic,
-Gemini and Hermes; `core.tool_messages` does the same for calls and results in a conversation.
+Datasets and services describe tools in different formats. `read_tools` understands those of OpenAI, Anthropic, Gemini
+and Hermes; `core.tool_messages` does the same for calls and results in a conversation.
 """
 
 import json
@@ -179,7 +179,7 @@ def _read_declarations(entry: object) -> list[Tool]:
 
 
 def _read_tool(entry: Mapping[str, Any]) -> Tool:
-    """Return one tool in the spelling of OpenAI (nested or flat), Anthropic (`input_schema`) or Gemini."""
+    """Read one tool in the format of OpenAI (nested or flat), Anthropic (`input_schema`) or Gemini."""
     inner = entry.get("function")
     if isinstance(inner, Mapping):
         declaration = inner
@@ -213,11 +213,11 @@ def _read_tool(entry: Mapping[str, Any]) -> Tool:
 SCHEMA_KEYWORDS = frozenset(
     {"properties", "$ref", "anyOf", "oneOf", "allOf", "additionalProperties"}
 )
-"""Keywords of which a schema without `type` has at least one, unless the schema is empty."""
+"""Keywords of which at least one must occur in a schema without `type`, unless the schema is empty."""
 
 
 def _may_be_object(schema: Mapping[str, Any]) -> bool:
-    """Return True if the schema may describe an object. No service takes another for parameters."""
+    """Return True if the schema may describe an object. Services accept no other schema for parameters."""
     kind = schema.get("type")
     if kind is None:
         return not schema or not SCHEMA_KEYWORDS.isdisjoint(schema)
@@ -239,7 +239,7 @@ TYPE_NAMES = {
 
 
 def with_usual_types(schema: object) -> object:
-    """Return a schema in which every type has its JSON schema name. Return the same object if nothing had to change."""
+    """Return the schema with standard JSON schema type names. Return the same object if nothing had to change."""
     if isinstance(schema, list):
         changed = [with_usual_types(entry) for entry in schema]
         is_same = all(a is b for a, b in zip(changed, schema, strict=True))

@@ -1,6 +1,6 @@
-"""Which code may run: files that the command names, but none that only a foreign run folder requests.
+"""Decides which code may run: files that the command names, but none that only a foreign run folder requests.
 
-`assay score RUN` and `assay run --config RUN/run.json` read from `run.json` what to run. If someone else made the
+`assay score RUN` and `assay run --config RUN/run.json` read from `run.json` what to run. If another user made the
 folder, a `Gate` is active while its settings are read: everything that starts code (user files, toolkits, workers,
 programs of scorers) calls `check` first.
 """
@@ -75,7 +75,7 @@ def guarded(gate: Gate | None) -> Iterator[None]:
 
 @contextmanager
 def running() -> Iterator[None]:
-    """Mark that allowed code is running. Files that this code loads itself are not checked."""
+    """Mark that allowed code is running. Files that it loads itself are not checked."""
     _inside.depth = getattr(_inside, "depth", 0) + 1
     try:
         yield
@@ -84,7 +84,7 @@ def running() -> Iterator[None]:
 
 
 def check(path: str | Path) -> None:
-    """Raise if the file may not run."""
+    """Raise if an active gate does not allow the file to run."""
     if not _gates or getattr(_inside, "depth", 0) > 0:
         return
     for gate in _gates:

@@ -1,4 +1,4 @@
-"""Run programs from models, confined so that they can do no harm."""
+"""Runs programs that models wrote, confined so that they can do no harm."""
 
 from .box import Sandbox, SandboxError, Tier
 from .choice import Choice, Engine, best_tier, choose

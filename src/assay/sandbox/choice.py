@@ -1,8 +1,8 @@
 """Choose the sandbox tier of this machine: the best one that passes a self-test.
 
-Before a tier is used, the attacks of `probes` are tried in it. A tier that cannot start, or in which an attack
+Before a tier is used, the attacks in `probes` are tried in it. A tier that cannot start, or in which an attack
 succeeds, is refused with the reason. The targets are real: a file, a folder and a secret made for the test, listening
-services, and the process that asks.
+services, and the process that runs the test.
 """
 
 import json
@@ -82,7 +82,7 @@ print("buffered", flush=True)
 
 
 def why_not(tier: Tier) -> str:
-    """Return why the tier cannot be used, in one line; empty if it passes its self-test."""
+    """Return one line with the reason why the tier cannot be used; empty if it passes its self-test."""
     if why := why_no_fork(tier):
         return why
     try:
@@ -116,7 +116,7 @@ def _run(
 
 
 def _try_attacks(tier: Tier) -> str:
-    """Attack the tier. Return which attacks succeed, in one line; empty for none."""
+    """Attack the tier. Return one line that names the attacks that succeeded; empty if none did."""
     return succeeding_attacks(lambda code, facts: _run(tier, TRIED, code, facts))
 
 
@@ -124,7 +124,7 @@ def succeeding_attacks(
     run: Callable[[str, str], Execution],
     left_out: Sequence[str] = (),
 ) -> str:
-    """Return which attacks succeed, in one line; empty for none.
+    """Run the attacks, and return one line that names those that succeeded; empty if none did.
 
     `run(code, argument)` executes Python code in the sandbox. Attacks in `left_out` are not tried.
     """
@@ -188,7 +188,7 @@ def _try_kernel_buffers(tier: Tier) -> str:
 
 @contextmanager
 def _attack_targets() -> Iterator[tuple[dict[str, Any], Any]]:
-    """Yield the targets of the attacks, and a function that returns True if a datagram arrived at one."""
+    """Yield the targets of the attacks, and a function that returns True once a datagram reached one of them."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-probe-"))
         os.chmod(folder, 0o755)  # only the sandbox should keep others out
@@ -294,7 +294,7 @@ _FIXES = (
         "run assay as another user, or use bubblewrap: pip install 'assay[sandbox]'",
     ),
 )
-"""How to fix a refused tier, by words in the reason. The first entry whose words occur in the reason is shown."""
+"""Advice for refused tiers, by words in the reason for the refusal. The first entry that matches is shown."""
 _ELSE = "`assay doctor` says what each tier lacks"
 
 
@@ -314,7 +314,7 @@ class Choice:
     tier: Tier | None
     refused: tuple[tuple[str, str], ...] = ()
     no_forks: str = ""
-    """Why every execution starts a new sandbox instead of a fork in a running one; empty if forks are used."""
+    """Reason why each execution starts a new sandbox instead of a fork of a running one; empty if forks are used."""
 
     @property
     def reasons(self) -> str:
@@ -323,7 +323,7 @@ class Choice:
 
     @property
     def fix(self) -> str:
-        """How to make the best refused tier usable that has a known fix; empty if none has."""
+        """Advice for the best refused tier that has any; empty if none has."""
         fixes = [
             fix for _, why in self.refused for words, fix in _FIXES if words in why
         ]
@@ -371,7 +371,7 @@ def best_tier(
 
 
 def _choose_best(engine: Engine) -> Choice:
-    """Return the best tier that passes. The result of each test is reused when a tier is later chosen by name."""
+    """Return the best tier that passes. Test results are cached for a later choice by name."""
     refused: tuple[tuple[str, str], ...] = ()
     for name in TIERS[:-1]:
         choice = _choose_once(name, engine)
@@ -382,7 +382,7 @@ def _choose_best(engine: Engine) -> Choice:
 
 
 def _choose(name: str, engine: Engine) -> Choice:
-    """Test the variants of the tier with this name, and choose the first that passes."""
+    """Test the variants of the tier with this name, and return the first that passes."""
     if name not in TIERS:
         raise UsageError(
             f"there is no sandbox tier {name!r}", fix=f"auto, {', '.join(TIERS)}"
@@ -429,7 +429,7 @@ _MISSING = {
 
 
 def _candidates(name: str, engine: Engine) -> Iterator[Tier]:
-    """Yield the variants of the tier with this name that the machine may support."""
+    """Yield the variants of the tier with this name that this machine may support."""
     if name == "bubblewrap":
         yield from map(Bubblewrap, find_bubblewraps())
     elif name == "landlock":

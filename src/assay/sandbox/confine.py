@@ -1,7 +1,7 @@
 """Runs inside, before any code of a model: Landlock lets this process open only the given files.
 
-Landlock also keeps signals and abstract sockets inside. The system-call filter does the rest. Neither can be
-undone.
+Landlock also prevents signals and abstract sockets from leaving the sandbox. The system-call filter does the rest.
+Neither can be undone.
 """
 
 import ctypes
@@ -9,10 +9,10 @@ import os
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 OLDEST = 6
-"""The oldest version of Landlock (Linux 6.12) that keeps signals and abstract sockets inside."""
+"""The oldest Landlock version (Linux 6.12) that confines signals and abstract sockets."""
 _FILES = (1 << 16) - 1
 _READ_FILE, _READ_FOLDER = 1 << 0 | 1 << 2, 1 << 3
-"""Landlock's rights to execute and read files, and to list folders."""
+"""Landlock's rights to execute and read files, and its right to list folders."""
 _WRITE_DEVICE = 1 << 1
 _OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 """Landlock's rights that apply to files. All its other rights apply only to folders."""
@@ -51,7 +51,9 @@ def landlock_version() -> int:
 
 
 def end_with(parent: int) -> None:
-    """End this process when its parent ends, or now if it has already ended. Changing the user revokes this."""
+    """Make the kernel end this process when its parent ends, or end it now if the
+    parent already has. Changing the user revokes this.
+    """
     _check_result(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
     if os.getppid() != parent:
         os._exit(1)

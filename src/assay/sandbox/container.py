@@ -1,11 +1,11 @@
 """The tier `container`, and the command lines of container engines.
 
-There is one command template per engine. An engine passes on only the standard streams, so the
-program inside comes over standard input, and harness and host talk over standard input and output.
-The image needs a Python 3. It is never pulled automatically.
+There is one command template per engine. An engine passes on only the standard streams, so the program inside arrives
+over standard input, and harness and host communicate over standard input and output. The image needs a Python 3. It
+is never pulled automatically.
 
-docker and podman also build images and keep containers running. Both take the same commands. Every command line that
-assay starts is built here, so that it can be tested without an engine.
+docker and podman also build images and keep containers running. Both accept the same commands. Every command line
+that assay starts is built here, so that it can be tested without an engine.
 """
 
 import os
@@ -44,11 +44,11 @@ TEMPLATES: Mapping[str, str] = MappingProxyType(
 )
 _HAS_IMAGE = {"docker": ("image", "inspect"), "podman": ("image", "exists")}
 _OF_THE_ENGINE = 2
-"""Number of processes of a container that belong to the engine."""
+"""Number of processes in a container that belong to the engine."""
 
 
 def default_image() -> str:
-    """Return the official image of this interpreter's version."""
+    """Return the name of the official Python image for the version of this interpreter."""
     return f"docker.io/library/python:{sys.version_info.major}.{sys.version_info.minor}-slim"
 
 
@@ -60,7 +60,9 @@ class Container:
     """The engine's program: docker, podman or apptainer, by name or path."""
     image: str = field(default_factory=default_image)
     template: str = ""
-    """The command line up to the image, for other engines or options; replaces the one in `TEMPLATES`."""
+    """The command line up to the image, for other engines or options. It replaces the
+    engine's entry in `TEMPLATES`.
+    """
     name: str = "container"
 
     def __post_init__(self) -> None:
@@ -124,7 +126,7 @@ class Container:
         return launch
 
     def why_not_there(self) -> str:
-        """Return what is missing (engine or image) and how to fix it; empty if the engine answers and has the image."""
+        """Return what is missing (engine or image) and how to fix it; empty if the container can be started."""
         if shutil.which(self.engine) is None:
             return f"{self.engine} is not installed"
         if words := _error_of([self.engine, "version"]):
@@ -186,7 +188,7 @@ def _fill_template(
 
 
 def _error_of(argv: list[str]) -> str:
-    """Run a command of the engine. Return the last line of its error; empty if it succeeded."""
+    """Run a command of the engine. Return the last line of its error output; empty if it succeeded."""
     try:
         done = subprocess.run(
             argv,
@@ -204,7 +206,7 @@ def _error_of(argv: list[str]) -> str:
 
 
 ENGINES = ("docker", "podman")
-"""Programs to search for, in this order."""
+"""Engine programs to search for, in this order."""
 CONTAINER_PREFIX = "assay-task-"
 IMAGE_LABEL = "assay"
 WAITING = "while :; do sleep 86400; done"
@@ -216,7 +218,7 @@ _CLIENT_PREFIXES = ("DOCKER_", "CONTAINER", "PODMAN_", "BUILDAH_", "XDG_", "LD_"
 
 @dataclass(frozen=True, slots=True)
 class ContainerLimits:
-    """What one container may use of the machine."""
+    """Limits on what one container may use."""
 
     memory_mb: int = 2048
     cpus: float | None = None
@@ -226,7 +228,7 @@ class ContainerLimits:
 
 @dataclass(frozen=True, slots=True)
 class ContainerEngine:
-    """A container engine with the command lines of docker, which podman understands too."""
+    """A container engine that understands the command lines of docker, as podman does."""
 
     program: str
     """Name or path of the engine's program."""
@@ -283,7 +285,7 @@ class ContainerEngine:
     ) -> list[str]:
         """Return the command that runs another command in a container.
 
-        Variables are passed by name, with their values in `client_env`, so that no list of processes shows them.
+        Variables are passed by name, with their values in `client_env`, so that process lists do not show the values.
         """
         words = [self.program, "exec", "--interactive"]
         if user:
@@ -317,15 +319,15 @@ class ContainerEngine:
         return [self.program, "diff", name]
 
     def restart(self, name: str) -> list[str]:
-        """Return the command that kills all processes of a container and starts it again with its files."""
+        """Return the command that kills all processes of a container and restarts it with its files."""
         return [self.program, "restart", "--time", "0", name]
 
     def remove(self, name: str) -> list[list[str]]:
-        """Return the commands that end and remove a container. Without `kill`, podman would wait for ten seconds."""
+        """Return the commands that kill and remove a container. Without `kill`, podman would wait for ten seconds."""
         return [[self.program, "kill", name], [self.program, "rm", "--force", name]]
 
     def process_of(self, name: str) -> list[str]:
-        """Return the command that prints the process id of a container on this machine; 0 if it is not running."""
+        """Return the command that prints the host process id of a container; 0 if it is not running."""
         return [self.program, "inspect", "--format", "{{.State.Pid}}", name]
 
     def containers(self) -> list[str]:
@@ -338,13 +340,13 @@ class ContainerEngine:
         name: str,
         field: str = "{{.Id}}",
     ) -> list[str]:
-        """Return the command that prints a field of an image. It fails if the image does not exist."""
+        """Return the command that prints one property of an image. It fails if the image does not exist."""
         return [self.program, "image", "inspect", "--format", field, name]
 
     def enter_namespaces(self) -> list[str]:
         """Return the words to put before a command so that it enters the namespaces of a container.
 
-        This needs permission.
+        Entering them requires privileges.
         """
         if self.kind == "podman" and os.geteuid() != 0:
             return [self.program, "unshare"]
@@ -352,7 +354,7 @@ class ContainerEngine:
 
 
 def client_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of the engine's program, with the variables that it passes on to the container."""
+    """Return the environment for the engine's program, including variables that it passes on to the container."""
     passed = {name: value for name, value in env.items() if not _is_of_client(name)}
     return {**os.environ, **passed}
 
@@ -364,7 +366,7 @@ def _is_of_client(variable: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command of an engine printed, and its error; the error is empty if the command succeeded."""
+    """The output of an engine's command, and its error; the error is empty if the command succeeded."""
 
     output: str
     fault: str = ""
@@ -407,7 +409,7 @@ def find_engine(program: str = "") -> tuple[ContainerEngine | None, str]:
 
 
 def _why_not(engine: ContainerEngine) -> str:
-    """Return why an engine cannot be used; empty if it can."""
+    """Return the reason why an engine cannot be used; empty if it can be used."""
     if engine.kind not in ENGINES:
         return f"{engine.kind} builds no Dockerfiles"
     if shutil.which(engine.program) is None:

@@ -1,7 +1,7 @@
-"""A workspace in a container of docker or podman, for tasks that bring their own image.
+"""A workspace in a container of docker or podman, for tasks with their own image.
 
-It offers what `Workspace` offers. Commands run by `exec` of the engine, so the image needs a shell and no Python. All
-processes are ended by starting the container again, which keeps its files.
+It has the methods of `Workspace`. Commands run by `exec` of the engine, so the image needs a shell and no Python. All
+processes are ended by restarting the container, which keeps its files.
 """
 
 import os
@@ -46,14 +46,14 @@ WRITE = 'mkdir -p "$(dirname "$1")" && rm -f "$1" && cat > "$1" && chmod "$2" "$
 MAKE_FOLDER = 'mkdir -p "$1" && chmod 777 "$1"'
 READABLE = 'chmod -R a+rX "$1"'
 NOT_STARTED = re.compile(r"(Error: .*exec failed|OCI runtime exec failed|Error: .*OCI)")
-"""The start of an engine's message when it cannot start a command."""
+"""Matches the start of an engine's message that it cannot start a command."""
 MOST_FAULT = 2000
 MOST_LARGE_FILES = 20
-"""Maximum number of changed files that are skipped because of their size. Beyond it, no more files are read."""
+"""Maximum number of changed files to skip because of their size. After that many, no more files are read."""
 
 
 class ContainerWorkspace:
-    """A container that keeps running, and runs commands one after another."""
+    """A container that keeps running and runs commands one after another."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class ContainerWorkspace:
         self.engine = engine
         self.limits = command_limits
         self.user = user
-        """The user who runs commands; empty for the user of the image."""
+        """The user that commands run as; empty for the image's user."""
         self._mounts = tuple(mounts)
         self._stopper = stopper or Stopper()
         self._name = (
@@ -109,7 +109,7 @@ class ContainerWorkspace:
         env: Mapping[str, str] | None = None,
         folder: str = "",
     ) -> Execution:
-        """Run a command: a line for the shell, or a program and its arguments.
+        """Run a command: a shell line, or a program and its arguments.
 
         If the command reaches its time limit, all processes of the container are ended.
         """
@@ -132,7 +132,7 @@ class ContainerWorkspace:
                 self._current.end()
 
     def end_processes(self) -> None:
-        """End all processes but the first one of the container, by starting it again."""
+        """End all processes except the container's first one, by restarting the container."""
         fault = ask_engine(self.engine.restart(self._name), SECONDS_TO_START).fault
         if fault:
             raise self._ended(fault)
@@ -149,7 +149,7 @@ class ContainerWorkspace:
         self._remover.wait()
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file, without using a program of the container."""
+        """Return the content of a file. No program of the container is involved."""
         with _Archive(self.engine.copy_out(self._name, path)) as archive:
             for entry in archive:
                 if entry.isreg() and entry.size <= self.limits.file_bytes:
@@ -170,7 +170,7 @@ class ContainerWorkspace:
         self._must_succeed(self._execute(argv, as_bytes(data), SECONDS_TO_COPY), path)
 
     def make_folder(self, path: str) -> None:
-        """Make a folder to which every user of the container can write."""
+        """Make a folder that every user of the container can write to."""
         self._as_root(["sh", "-c", MAKE_FOLDER, "sh", path], path)
 
     def remove(self, path: str) -> None:
@@ -183,7 +183,7 @@ class ContainerWorkspace:
             )
 
     def put(self, source: Path, path: str) -> None:
-        """Copy a file or a folder of this machine into the container, readable for all its users."""
+        """Copy a file or a folder of the host into the container, readable for all its users."""
         if source.is_dir():
             target = path
         else:
@@ -226,9 +226,7 @@ class ContainerWorkspace:
     def listen(self) -> socket.socket:
         """Return a socket that listens on a port of 127.0.0.1 inside the container.
 
-        Connections are accepted on this machine.
-
-        Nothing outside this container can connect to the port.
+        Connections are accepted on the host. Nothing outside this container can connect to the port.
         """
         answer = ask_engine(self.engine.process_of(self._name))
         if answer.fault or answer.output in ("", "0"):
@@ -340,7 +338,7 @@ class ContainerWorkspace:
         )
 
     def _must_succeed(self, done: Execution, path: str) -> None:
-        """Raise if a command that this module itself ran in the container failed."""
+        """Raise if a command that assay itself ran in the container failed."""
         if not done.succeeded:
             words = last_line(done.stderr) or f"it ended with {done.returncode}"
             raise UsageError(
@@ -349,7 +347,7 @@ class ContainerWorkspace:
             )
 
     def _check_running(self) -> None:
-        """Raise if the container has ended, which explains why a command failed."""
+        """Raise if the container is no longer running, because then the failure is not the command's."""
         answer = ask_engine(self.engine.process_of(self._name))
         if answer.fault or answer.output == "0":
             raise self._ended(answer.fault or "its processes ended")
@@ -362,9 +360,9 @@ class ContainerWorkspace:
         )
 
     def _program_inside(self, program: str) -> str:
-        """Return the path or name by which a program of this machine can be called in the container.
+        """Return the path or name by which a program of the host can be called in the container.
 
-        Programs in mounted folders keep their paths. A program of the system is replaced by the image's program of that
+        Programs in mounted folders keep their paths. A system program is replaced by the image's program of the same
         name.
         """
         if any(program.startswith(f"{folder}/") for folder in self._mounts):
@@ -423,7 +421,7 @@ class ContainerWorkspace:
 
 
 def check_started(done: Execution) -> None:
-    """Raise if a command failed because its program is not in the container, or may not be run by its user."""
+    """Raise if a command failed because its program is missing in the container or not executable for its user."""
     for output in (done.stdout, done.stderr):
         text = output[:MOST_FAULT].decode("utf-8", "replace").strip()
         if done.returncode in (126, 127) and NOT_STARTED.match(text):
@@ -436,7 +434,7 @@ def check_started(done: Execution) -> None:
 
 
 class _Archive:
-    """The entries of a tar archive that a command writes, read one by one."""
+    """Reads the entries of a tar archive, which a command writes, one by one."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._argv = argv
@@ -474,7 +472,7 @@ class _Archive:
 
 
 def start_remover(commands: Sequence[Sequence[str]]) -> "subprocess.Popen[bytes]":
-    """Start a process that runs commands when its standard input is closed. This also happens when assay is killed."""
+    """Start a process that runs these commands once its standard input is closed, even if assay is killed."""
     lines = [f"{shlex.join(words)} >/dev/null 2>&1" for words in commands]
     script = "; ".join(["read _", *lines])
     return subprocess.Popen(

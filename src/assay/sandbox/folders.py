@@ -2,10 +2,10 @@
 
 A program may nest folders deeper than Python can recurse or a path can name, and remove its owner's permissions.
 
-This file is also a program, the sweeper, which outlives assay for a moment. It ends executions and removes their
-folders if assay was killed. Only these two tiers need it, because bubblewrap ends the processes it started. It reads
-lines `+PID FOLDER` and `-PID` from its standard input. When that ends, it kills the remaining process groups and
-removes their folders.
+This file is also a program, the sweeper, which keeps running for a moment after assay. It ends executions and removes
+their folders if assay was killed. Only these two tiers need it, because bubblewrap ends the processes it started. It
+reads lines `+PID FOLDER` and `-PID` from its standard input. When that ends, it kills the remaining process groups
+and removes their folders.
 """
 
 import os
@@ -34,12 +34,12 @@ def make_folder() -> Path:
 
 
 def visible_prefix(prefix: str) -> str:
-    """Return `prefix` with the id of this process namespace, because other containers may share folders and engines."""
+    """Return `prefix` with the id of this pid namespace, because containers may share folders and engines."""
     return f"{prefix}{os.stat('/proc/self/ns/pid').st_ino}-"
 
 
 def is_stale(name: str, prefix: str) -> bool:
-    """Return True if a name consists of a prefix and the id of a process that has ended."""
+    """Return True if a name consists of the prefix and the id of a process that is no longer running."""
     pid = name.removeprefix(prefix).partition("-")[0]
     is_ours = name.startswith(prefix) and pid.isdigit()
     return is_ours and not os.path.exists(f"/proc/{pid}")
@@ -149,12 +149,12 @@ def remove_stale_folders() -> None:
 
 
 def watch(pid: int, folder: Path) -> None:
-    """Have the process group of an execution ended and its folder removed if this process is killed."""
+    """Register an execution with the sweeper, which ends it and removes its folder if this process is killed."""
     _write(f"+{pid} {folder}\n")
 
 
 def unwatch(pid: int) -> None:
-    """Stop watching an execution that has ended."""
+    """Tell the sweeper that an execution has ended."""
     _write(f"-{pid}\n")
 
 
@@ -182,7 +182,7 @@ def _start() -> "subprocess.Popen[bytes]":
 
 
 def _forget_sweeper() -> None:
-    """Close the pipe in a forked copy of assay. Otherwise the sweeper would wait for the copy to end, too."""
+    """Close the pipe to the sweeper in a forked copy of assay, so that the sweeper does not wait for the copy."""
     global _lock, _sweeper
     _lock = threading.Lock()
     if _sweeper is not None and _sweeper.stdin is not None:
@@ -192,7 +192,7 @@ def _forget_sweeper() -> None:
 
 
 def sweep() -> None:
-    """Read the watched executions until standard input ends, then kill the remaining ones and remove their folders."""
+    """Read the watched executions until standard input ends, then kill those that remain and remove their folders."""
     watched: dict[str, str] = {}
     for line in sys.stdin.buffer:
         text = os.fsdecode(line).rstrip("\n")

@@ -1,8 +1,8 @@
 """Executions that are forked from a running process in a sandbox, which saves starting Python and bubblewrap.
 
-The process (`serving`) runs no foreign code, never sees the content of an execution, and ends with this one. A fork
-gets its own namespaces and file system, and drops all privileges, before foreign code runs. If no fork is possible,
-the caller starts a separate sandbox for the execution.
+That process (`serving`) runs no foreign code, never sees the content of an execution, and ends together with assay. A
+fork enters separate namespaces and a separate file system, and drops all privileges, before foreign code runs. If
+forking is impossible, the caller starts a separate sandbox for the execution.
 """
 
 import atexit
@@ -26,7 +26,7 @@ _ROLES: Sequence[Role] = ("script", "verdict", "workspace")
 _SECONDS_TO_ANSWER = 30
 _SECONDS_TO_END = 0.3
 _MOST_STARTS = 5
-"""Maximum number of times that a forking process is started again after it ended."""
+"""Maximum number of times that an ended forking process is restarted."""
 
 
 class _NotForkedError(Exception):
@@ -46,7 +46,8 @@ def forked(
 ) -> "Forked | None":
     """Start an execution in a fork. Return None if no fork is possible.
 
-    `links` are descriptors that the execution inherits, by name. The `facts` in its settings have their new numbers.
+    `links` are descriptors that the execution inherits, by name. The `facts` in its settings receive their new
+    numbers.
     """
     if not has_forks(tier) or command.role not in _ROLES or command.keep.names:
         return None
@@ -62,7 +63,7 @@ def has_forks(tier: object) -> TypeGuard[Bubblewrap]:
 
 
 def why_no_fork(tier: object) -> str:
-    """Return why executions of a tier cannot be forked; empty if they can, or if the tier never forks."""
+    """Return the reason why executions of a tier cannot be forked; empty if they can, or if the tier never forks."""
     if not has_forks(tier):
         return ""
     if not tier.can_fork:
@@ -115,7 +116,7 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """The pid of the started process. It is bubblewrap; the forks are made inside it."""
+        """The pid of the started process. This is bubblewrap's; the forking process runs inside it."""
         return self._process.pid
 
     @property
@@ -135,7 +136,7 @@ class ForkServer:
             raise _ServerEndedError(str(error)) from error
 
     def last_words(self) -> str:
-        """Return why the process has ended; empty if it is still running."""
+        """Return the reason why the process has ended; empty if it is still running."""
         try:
             self._process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
@@ -197,7 +198,7 @@ class Forked(Attended):
         self.started = time.monotonic()
 
     def _receive_handles(self) -> None:
-        """Receive the descriptor that can end the execution, and its process group, before foreign code runs."""
+        """Receive the execution's process group and the descriptor that can end it, before foreign code runs."""
         self._reply.settimeout(_SECONDS_TO_ANSWER)
         try:
             message, numbers, _, _ = socket.recv_fds(self._reply, 2000, 1)
@@ -227,7 +228,7 @@ class Forked(Attended):
         self._close_descriptors()
 
     def close_input(self) -> None:
-        """Close the standard input of the execution."""
+        """Close the execution's standard input."""
         if self.input is not None:
             os.close(self.input)
         self.input = None
@@ -249,7 +250,7 @@ class Forked(Attended):
         return self._status(_SECONDS_TO_END) == b""
 
     def _status(self, seconds: float) -> bytes | None:
-        """Return what the first process has reported so far: None for nothing yet, empty if that process is gone."""
+        """Return the report of the first process: None if there is none yet, empty if it ended without one."""
         if self._said is None and _is_ready(self._reply.fileno(), seconds):
             try:
                 self._said = self._reply.recv(2000)
@@ -294,7 +295,7 @@ _servers: dict[Bubblewrap, ForkServer] = {}
 _starts: dict[Bubblewrap, int] = {}
 _starting = threading.Lock()
 _of_another: list[ForkServer] = []
-"""Servers that belong to the parent process, if this process is a forked copy of assay."""
+"""Servers of the parent process, if this process is a forked copy of assay."""
 
 
 def server_for(tier: Bubblewrap) -> ForkServer:
@@ -326,7 +327,7 @@ def close_servers() -> None:
 
 
 def _forget() -> None:
-    """Forget the servers in a forked copy of assay. They belong to the original process, which waits for their end."""
+    """Forget the servers in a forked copy of assay. They belong to the original process, which ends them."""
     global _starting
     _starting = threading.Lock()
     for server in _servers.values():

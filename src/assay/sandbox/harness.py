@@ -4,11 +4,11 @@ Called by `inside`, or by `serving` in a fork. Imports only the standard library
 
 The verdict is written by an audit hook (`sys.addaudithook`), which Python code can neither remove nor find without
 another audit event. The hook writes "passed" only if the frame of `judge` executed every part of the tests and then
-reached its last line, in the process that began. So exits, output, files, forks and other descriptors never count
-as a pass.
+reached its last line, in the process that began. So exits, output, files, forks and other descriptors never count as
+a pass.
 
-The same hook reports a program that inspects its own process, before it can do so. Names that the program replaced
-are compared at the end. Either makes the verdict suspect.
+The same hook reports a program that inspects its own process, before the inspection happens. At the end, the harness
+checks whether the program replaced builtins or library functions. Either finding makes the verdict suspect.
 """
 
 import _thread
@@ -31,7 +31,7 @@ NEXT, PASSED, FAILED, CHECKED = (
     "assay.failed",
     "assay.checked",
 )
-"""Audit events by which `judge` tells the hook what it has reached."""
+"""Audit events that `judge` raises to report its progress to the hook."""
 LONGEST_REASON = 2000
 MOST_REASONS = 5
 ASSAY_MODULES = ("harness", "steps", "serving", "namespaces", "confine")
@@ -50,17 +50,17 @@ REPORTED = ("sys._getframe", "sys._current_", "gc.get_", "code.__new__", "marsha
 """Prefixes of audit events that inspect the process. They are reported unless trusted code raises them."""
 FRAME_ATTRIBUTES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code")
 FRAME_READS = (b".f_back", b".f_globals", b".f_locals", b".f_builtins")
-"""Bytes of code that reads attributes of frames, for which no audit event exists. Signal handlers receive a frame."""
+"""Bytecode that reads attributes of frames, for which no audit event exists. Signal handlers receive a frame."""
 HEAP_TYPE = 1 << 9
 """The type flag of a class that Python code created, as opposed to built-in classes."""
 PATH_EVENTS = ("open", "os.chdir", "os.symlink", "os.link", "os.rename")
 LOADED: "dict[str, dict[str, Any]]" = {}
 REPLACEABLE = ("stdin", "stdout", "stderr", "excepthook", "displayhook")
-"""Attributes of the module `sys` that an honest program may replace."""
+"""Attributes of the module `sys` that a program may replace without becoming suspect."""
 
 
 def main(settings: "dict[str, Any]") -> None:
-    """Judge a program, then end the process without waiting for anything that the program left."""
+    """Judge a program, then end the process without waiting for threads or exit handlers of the program."""
     try:
         judge(settings)
         sys.stdout.flush()
@@ -130,7 +130,7 @@ def judge(settings: "dict[str, Any]") -> None:
 
 
 def check_imports(names: "list[str]") -> None:
-    """Raise if the tests import a module that does not exist here, because then the program is not to blame."""
+    """Raise if the tests import a module that is not installed here, because then the program is not at fault."""
     for name in names:
         is_here = name in sys.modules or name == MODULE
         if not is_here and not any(
@@ -142,7 +142,7 @@ def check_imports(names: "list[str]") -> None:
 
 
 def remember_modules() -> "dict[str, dict[str, Any]]":
-    """Return every loaded module's names with their values. The forking process calls this once."""
+    """Return the names and values of every loaded module. The forking process calls this once."""
     for name, module in sys.modules.items():
         if name not in LOADED:
             LOADED[name] = dict(getattr(module, "__dict__", {}))
@@ -150,7 +150,7 @@ def remember_modules() -> "dict[str, dict[str, Any]]":
 
 
 def names_used(code: "CodeType") -> "set[str]":
-    """Return the names that code and its functions use, besides their local variables."""
+    """Return the global names and attributes that code and its nested functions use."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, type(code)):
@@ -165,8 +165,7 @@ def names_shadowed(
 ) -> "list[str]":
     """Return the builtins that the tests use and the program replaced, except the function under test.
 
-    Return none if the tests use no other name of the program, because then the program was asked to define that
-    builtin.
+    Return none if the tests use no other name of the program, because then its task was to define that builtin.
     """
     defined = [name for name in used if name in scope and name[:2] != "__"]
     builtin_names = [name for name in defined if name in builtin]
@@ -176,7 +175,7 @@ def names_shadowed(
 
 
 def find_entry(scope: "dict[str, Any]", name: str) -> "object":
-    """Return the function under test, found by its name."""
+    """Return the function under test."""
     if name not in scope:
         raise NameError(f"name {name!r} is not defined")
     return scope[name]
@@ -194,7 +193,7 @@ def describe(error: BaseException) -> str:
 def writer(pipe: int, nonce: str) -> "Callable[[str, str], None]":
     """Return a function that writes verdict lines.
 
-    Each has the secret number `nonce`, by which the host recognises it.
+    Each line begins with the secret number `nonce`, by which the host recognises it.
     """
     write = posix.write
     posix.set_inheritable(pipe, False)
@@ -213,7 +212,7 @@ def hook_for(
 ) -> "Callable[[str, tuple[Any, ...]], None]":
     """Return the audit hook that writes the verdict, once `frame` has executed all `parts` in their order.
 
-    Only the hook has the parts, so that the program cannot read them in a frame.
+    Only the hook holds the parts, so that the program cannot read them in a frame.
     """
     process, get_process, get_thread = posix.getpid(), posix.getpid, _thread.get_ident
     get_frame, find_tampering = sys._getframe, describe_tampering
@@ -261,9 +260,10 @@ def describe_tampering(
     args: "tuple[Any, ...]",
     caller: "FrameType",
 ) -> str:
-    """Return how an audit event shows that the program inspects its process; empty if it does not.
+    """Return a description of the tampering that an audit event reveals; empty if it reveals none.
 
-    Runs in the hook, so it must not call methods of the program's objects: it looks at plain texts only.
+    Runs in the hook, so it must not call methods of the program's objects: it inspects only built-in strings and
+    bytes.
     """
     if event == "sys.settrace" and caller.f_code.co_filename == DOCTEST:
         return ""  # doctest saves and restores the trace function
@@ -290,12 +290,12 @@ def describe_tampering(
 
 
 def is_own_memory(path: str) -> bool:
-    """Return True if a path may lead to the memory of this process."""
+    """Return True if a path may refer to the memory of this process."""
     return "/proc" in path or path.endswith("mem")
 
 
 def is_importing(frame: "FrameType | None") -> bool:
-    """Return True if a module is being imported. Importing `ctypes` raises events that are otherwise suspicious."""
+    """Return True if an import is in progress. Importing `ctypes` raises events that are otherwise suspicious."""
     while frame is not None:
         if str.startswith(frame.f_code.co_filename, "<frozen importlib"):
             return True
@@ -347,7 +347,7 @@ def is_of_library(module: "object") -> bool:
 
 
 def is_counterfeit(module: "object") -> bool:
-    """Return True for a module that has the name of a standard library module but was not loaded from there."""
+    """Return True for a module with the name of a standard library module that was not loaded from there."""
     is_imported = getattr(module, "__spec__", None) is not None
     return not is_imported or not is_of_library(module)
 
@@ -357,7 +357,7 @@ def names_replaced(
     values: "dict[str, Any]",
     scope: "dict[str, Any]",
 ) -> "Iterator[str]":
-    """Yield the names in a module (`values`) whose function was replaced or was defined by the program."""
+    """Yield the names in a module (`values`) whose function the program replaced or defined."""
     for name, value in list(values.items()):
         is_other = callable(before.get(name)) and value is not before[name]
         if is_other or getattr(value, "__globals__", None) is scope:
@@ -392,7 +392,9 @@ def inspect_classes(scope: "dict[str, Any]") -> "Iterator[str]":
 
 
 def is_lying(kind: type) -> bool:
-    """Return True if an empty instance of a class (for a metaclass: a class) equals a number, a text and any object."""
+    """Return True if instances of a class claim to equal a number, a text and any
+    object. For a metaclass, test a class.
+    """
     others = (8123, "8123", (8, 123), object())
     try:
         make: Any = kind.__new__

@@ -1,4 +1,4 @@
-"""A command of this machine in a workspace: the files and folders it needs there, and how to call it."""
+"""A command of the host that runs in a workspace: the files and folders it needs, and how to call it."""
 
 import os
 import shutil
@@ -18,11 +18,11 @@ _LARGEST_FILE = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class HostCommand:
-    """A command of this machine, as it is run in a workspace."""
+    """A command of the host, prepared to run in a workspace."""
 
     words: tuple[str, ...]
     files: Mapping[str, Path]
-    """Files to copy into the folder of the command, by their names there."""
+    """Files to copy into the folder of the command, by their names in that folder."""
     visible: tuple[str, ...]
     """Folders of this machine that the command reads, such as the environment it is installed in."""
 
@@ -33,10 +33,10 @@ def host_command(
     where: str,
     fix: str,
 ) -> HostCommand:
-    """Return a command with everything it needs in a workspace. Raise `UsageError` if its program does not exist.
+    """Prepare a command for a workspace, with everything it needs. Raise `UsageError` if its program does not exist.
 
-    Files that the words name are copied, and the words then name the copies. `python` is the interpreter of this
-    process, with its packages.
+    Files that the command's words name are copied, and the words then name the copies. `python` is the interpreter of
+    this process, with its packages.
     """
     if words[0] in PYTHON:
         program: str | None = sys.executable
@@ -72,14 +72,14 @@ def host_command(
 
 
 def _names_file(word: str) -> bool:
-    """Return True if a word of the command names a file of this machine."""
+    """Return True if a word of the command is the path of a file on the host."""
     if "{" in word or len(word) > 4096 or word.startswith("-"):
         return False
     return Path(word).is_file()
 
 
 def _is_visible(path: Path) -> bool:
-    """Return True if every workspace can see a file without further settings."""
+    """Return True if a file is visible in every workspace without further settings."""
     inside = tuple(f"{folder}/" for folder in (*PROGRAM_FOLDERS, *SYSTEM_LIBRARIES))
     link = str(path.absolute())
     real = str(path.resolve())
@@ -89,7 +89,7 @@ def _is_visible(path: Path) -> bool:
 def environment_of(path: Path) -> tuple[str, ...] | None:
     """Return the folders in which a program is installed; None if the program is a single file.
 
-    The result is a virtual environment with the interpreter behind it, or a folder of node with its packages.
+    The result is a virtual environment and the base interpreter, or a node folder with its packages.
     """
     folders: list[str] = []
     for entry in (path.absolute(), path.resolve()):
@@ -121,7 +121,9 @@ def _base_of(environment: Path) -> list[str]:
 
 
 def _too_wide() -> tuple[Path, ...]:
-    """Return folders, such as the home folder, that are never shown whole: they hold more than one program."""
+    """Return the folders, such as the home folder, that are never mounted whole,
+    because they hold more than one program.
+    """
     home = Path.home()
     return (Path("/"), Path("/usr"), Path("/usr/local"), home, home / ".local")
 

@@ -1,7 +1,7 @@
 """Runs inside a sandbox, before any code of a model: sets limits, drops privileges, then becomes the command.
 
-Executed by `python -I -S` with `settings` among its names. It uses as little of the standard library as possible,
-since every execution pays for the imports: `posix` is loaded already, `os` is not.
+Executed by `python -I -S`, with a predefined variable `settings`. It uses as little of the standard library as
+possible, since every execution pays for the imports: `posix` is already loaded, `os` is not.
 """
 
 import posix
@@ -15,7 +15,7 @@ settings: dict = globals()["settings"]  # type: ignore[type-arg]
 
 
 def tasks_of(uid: int) -> int:
-    """Return the number of threads that a user runs on this machine. All of them count towards the process limit."""
+    """Return the number of threads of a user on this machine, all of which count towards the process limit."""
     count = 0
     for name in posix.listdir("/proc"):
         try:
@@ -27,7 +27,7 @@ def tasks_of(uid: int) -> int:
 
 
 def load(name: str) -> None:
-    """Load a module of assay from compiled code in the settings, because no file of assay exists in the sandbox."""
+    """Load a module of assay from compiled code in the settings, because the sandbox contains no files of assay."""
     module = type(sys)(name)
     sys.modules[name] = module
     exec(settings["modules"][name], module.__dict__)  # noqa: S102
@@ -43,7 +43,7 @@ def separate_streams() -> None:
 
 
 def run_and_hand_out(names: list, pipe: int) -> None:  # type: ignore[type-arg]
-    """Fork a child, and return in it to run the command. Afterwards write the requested files to a pipe.
+    """Fork, and return in the child, which runs the command. The parent then writes the requested files to a pipe.
 
     Each file is written as length, name and bytes.
     """

@@ -1,8 +1,8 @@
 """The tiers `landlock` and `none`: a temporary folder of the host, for machines without namespaces.
 
-`landlock` lets the code open its folder, the interpreter and the system libraries, keeps its signals inside, and
-refuses every socket except a connected pair. It cannot hide names and sizes of other files, or which processes
-exist. If assay is killed, the sweeper in `folders` ends the executions and removes the folders.
+`landlock` lets the code open its folder, the interpreter and the system libraries, confines its signals, and refuses
+every socket except a connected pair. It cannot hide names and sizes of other files, or which processes exist. If
+assay is killed, the sweeper in `folders` ends the executions and removes the folders.
 """
 
 import os
@@ -41,7 +41,7 @@ class Landlock:
     name: str = "landlock"
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """Return the command line that runs `command` confined, in a folder of its own."""
+        """Return the command line that runs `command` confined, in a new temporary folder."""
         if (version := landlock_version()) < OLDEST:
             has = f"has version {version} of Landlock" if version else "has no Landlock"
             raise SandboxError(
@@ -95,7 +95,7 @@ class Landlock:
 
 @dataclass(frozen=True)
 class Unconfined:
-    """The tier that sets limits and no other confinement, for code that you would run yourself."""
+    """The tier that sets limits and does not confine anything, for code that you would run yourself."""
 
     name: str = "none"
 
@@ -107,7 +107,7 @@ class Unconfined:
             )
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """Return the command line that runs `command` in a folder of its own, without confinement."""
+        """Return the command line that runs `command` in a new temporary folder, without confinement."""
         launch = Launch(folder=_folder(command.files, None))
         return _complete_launch(
             launch,
@@ -117,7 +117,7 @@ class Unconfined:
 
 
 def _closed_folder(path: Path) -> Path | None:
-    """Return the first folder above a file that other users may not enter; None if they can enter all of them."""
+    """Return the topmost folder on the path of a file that other users may not enter; None if there is none."""
     return next(
         (
             folder
@@ -145,7 +145,7 @@ def _complete_launch(
 
 @cache
 def _sweep_once() -> None:
-    """Remove the folders that killed processes left. Do this once per process."""
+    """Remove the folders left by killed processes. Do this once per process."""
     remove_stale_folders()
 
 

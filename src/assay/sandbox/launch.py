@@ -1,8 +1,8 @@
 """A command to run inside: its limits and result, its command line, and the files that an interpreter needs.
 
 Inside, a short program (`inside`) sets limits and becomes the command. It is passed together with its settings, so
-that no file of assay is needed inside: in compiled form in a file in memory, or as source on the standard input where
-the interpreter may be another one.
+that no file of assay is needed inside: compiled, in a file in memory, or as source on standard input where the
+interpreter may have another version.
 """
 
 import marshal
@@ -31,7 +31,7 @@ def last_line(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one execution may use of the machine."""
+    """Limits on what one execution may use."""
 
     wall_seconds: float = 10.0
     cpu_seconds: int = 10
@@ -51,7 +51,7 @@ class Execution:
 
     ending: Ending
     returncode: int | None
-    """The exit code; None if the command was ended from outside."""
+    """The exit code; None if the command was killed."""
     stdout: bytes
     stderr: bytes
     seconds: float
@@ -74,9 +74,9 @@ FOLDER = Path(__file__).resolve().parent
 Role = Literal["program", "script", "verdict", "workspace", "server"]
 """What the started process in the sandbox becomes.
 
-`program`: a program of the machine. `script`: a Python file, run by the interpreter that is already started.
-`verdict`: a program with tests of its functions. `workspace`: the process that runs the commands of a workspace.
-`server`: the process that forks the others.
+`program`: a program of the host. `script`: a Python file, run by the interpreter that is already started. `verdict`:
+a program with tests of its functions. `workspace`: the process that runs the commands of a workspace. `server`: the
+process that forks the others.
 """
 _MODULES: Mapping[Role, tuple[str, ...]] = {
     "verdict": ("harness",),
@@ -98,12 +98,12 @@ def r(n):
 s=marshal.loads(r(int(r(10))))
 {_GO_ON}"""
 _ANY_PYTHON = 2
-"""The `marshal` format that every Python 3 reads."""
+"""Version of the `marshal` format that every Python 3 reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Files that are passed out of the sandbox when the command has ended: their names, and the pipe used."""
+    """Names of the files to pass out of the sandbox after the command has ended, and the pipe to write them to."""
 
     names: tuple[str, ...] = ()
     pipe: int = -1
@@ -111,10 +111,10 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command to run in a sandbox, with the files that it starts with."""
+    """A command to run in a sandbox, with the files that are there when it starts."""
 
     argv: Sequence[str] = ()
-    """A program of the machine and its arguments; for a script, its file and its arguments."""
+    """A program of the host and its arguments; for a script, its file and its arguments."""
     role: Role = "program"
     facts: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Data for a verdict: the program, its tests, and the descriptor to write to."""
@@ -138,7 +138,7 @@ class Launch:
     """The command that ends the sandbox, if killing the started process does not."""
 
     def hold(self, data: bytes) -> int:
-        """Put data into a file in memory, and return the descriptor number that the command has for it."""
+        """Write data to a file in memory, and return its descriptor number in the started command."""
         number = os.memfd_create("assay", 0)
         os.write(number, data) if len(data) < 65536 else write_all(number, data)
         os.lseek(number, 0, os.SEEK_SET)
@@ -266,7 +266,7 @@ _SHARED = (Path("/usr"), Path("/usr/local"), Path("/"))
 
 @cache
 def own_python() -> Path:
-    """Return the path of the interpreter itself, not the link to it in a virtual environment."""
+    """Return the real path of the interpreter, not the link to it in a virtual environment."""
     return Path(os.path.realpath(sys.executable))
 
 
@@ -304,7 +304,7 @@ def find_program(name: str) -> Path:
 
 
 def program_of(command: Command) -> Path:
-    """Return the path of the program that runs a command: the first word for the role `program`, else Python."""
+    """Return the path of the program that a command starts: its first word for the role `program`, else Python."""
     if command.role == "program":
         return find_program(command.argv[0])
     return own_python()

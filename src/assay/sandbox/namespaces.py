@@ -1,7 +1,7 @@
 """Runs inside a sandbox: namespaces and file systems for one forked execution, without any privileges.
 
-The sandbox around it isolates the host. This module isolates executions from each other and from the process that
-forks them. Everything is created by a user without privileges, in the execution's own user namespace.
+The surrounding sandbox isolates the host. This module isolates executions from each other and from the process that
+forks them. An unprivileged user creates everything, in a separate user namespace for each execution.
 """
 
 import _socket
@@ -29,13 +29,13 @@ NOBODY = 65534
 _SET_INTERFACE_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
 
 _libc = ctypes.PyDLL(None, use_errno=True)
-"""Functions of the C library, called while holding Python's lock so that the lock is intact in a fork."""
+"""The C library, called while holding Python's lock so that the lock is intact in a fork."""
 
 
 def stand_ready() -> None:
-    """Prepare the forking process: mount a plain /proc, then keep only the right to set the user of a fork.
+    """Prepare the forking process: mount a plain /proc, then keep only the capability to set the user of a fork.
 
-    Bubblewrap started by root covers parts of /proc, and the kernel mounts no new one while a part is covered.
+    If root starts bubblewrap, it covers parts of /proc, and the kernel mounts no new /proc while parts are covered.
     """
     if posix.getuid() == 0:
         _mount("proc", "/proc", _NO_SUID | _NO_DEVICES | _NO_PROGRAMS)
@@ -47,14 +47,14 @@ def fork_apart(clone: int) -> int:
     """Fork into new namespaces, as their first process. Return 0 in the fork, its pid here, -1 if it failed.
 
     `clone` is the number of the system call. Python's `fork` cannot do this, and two forks with `unshare` between
-    them would take half as long again. Python's own steps in the child of a fork are left out: the child has one
-    thread, and forks again before foreign code runs.
+    them would take half as long again. Python's usual steps after a fork are skipped: the child has one thread, and
+    forks again before foreign code runs.
     """
     return int(_libc.syscall(clone, _USER | _ALL_OTHERS | _ENDS_WITH, 0, 0, 0, 0))
 
 
 def name_user(pid: int, uid: int) -> None:
-    """Map a process in a new user namespace to this uid outside of it. The namespace has no other uid."""
+    """Map the user of a process in a new user namespace to this uid outside of it. The namespace has no other uid."""
     _check_result(pid)
     for name, line in (
         ("setgroups", "deny"),
@@ -89,7 +89,7 @@ def furnish(disk: int, shared: int) -> None:
 
 
 def start_loopback() -> None:
-    """Start the loopback interface of this network namespace, its only interface."""
+    """Start the loopback interface, the only interface of this network namespace."""
     import fcntl
 
     request = b"lo".ljust(16, b"\0") + _UP_AND_RUNNING.to_bytes(2, sys.byteorder)

@@ -17,12 +17,12 @@ NEW_USER_NAMESPACE = 0x10000000
 
 
 def reads_host_file(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Read a file of the host that has nothing to do with an interpreter."""
+    """Read a file of the host that does not belong to an interpreter."""
     return any(_can_read(path) for path in facts["files"])
 
 
 def lists_host_folder(facts: dict) -> bool:  # type: ignore[type-arg]
-    """List a folder of the host that has nothing to do with an interpreter."""
+    """List a folder of the host that does not belong to an interpreter."""
     return any(_lists(path, names) for path, names in facts["folders"].items())
 
 
@@ -47,12 +47,12 @@ def writes_host(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def connects_tcp(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Connect to a service of this machine."""
+    """Connect to a TCP service on the host."""
     return _does(lambda: socket.create_connection(("127.0.0.1", facts["tcp"]), 0.5))
 
 
 def sends_udp(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Send a datagram to this machine. The test on the host checks whether it arrived."""
+    """Send a UDP datagram to the host. The self-test on the host checks whether it arrived."""
     return _does(
         lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(
             b"probe", ("127.0.0.1", facts["udp"])
@@ -94,7 +94,7 @@ def opens_mounts(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def starts_io_uring(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Use io_uring, whose operations no filter can see."""
+    """Use io_uring, whose operations a system-call filter cannot see."""
     return bool(LIBC.syscall(425, 4, ctypes.create_string_buffer(256)) >= 0)
 
 
@@ -121,7 +121,7 @@ def traces(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def signals_parent(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Signal the process that started this one. In a namespace where pids begin at 1, this process has no parent."""
+    """Signal the process that started this one. In a new pid namespace, this process has no parent."""
     return _does(lambda: os.kill(facts["parent"], 0))
 
 

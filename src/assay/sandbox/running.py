@@ -37,12 +37,12 @@ _latest: tuple[float, Mapping[int, int]] = (0.0, {})
 _groups: set[int] = set()
 """Ids of the process groups of running executions."""
 _others: set[str] = set()
-"""Ids of processes that are known to belong to no execution."""
+"""Ids of processes that belong to no execution."""
 _looks = 0
 
 
 class _Process(NamedTuple):
-    """What `/proc` says about one process."""
+    """Values of one process from `/proc`."""
 
     parent: int
     group: int
@@ -51,7 +51,7 @@ class _Process(NamedTuple):
 
 @contextmanager
 def starting() -> Iterator[set[int]]:
-    """Hold the lock while a process starts, so that the memory check does not take it for an unrelated process."""
+    """Hold the lock while a process starts, so that the memory check does not classify it as unrelated."""
     with _looking:
         yield _groups
 
@@ -121,10 +121,10 @@ def _group_of(
     pid: int,
     processes: Mapping[int, _Process],
 ) -> int | None:
-    """Return the process group of the execution to which a process belongs, or None.
+    """Return the process group of the execution to which a process belongs; None if it belongs to none.
 
-    The programs of a workspace may leave its process group, but not its process namespace: there, an orphan becomes
-    a child of the first process.
+    A program in a workspace may leave the process group, but not the pid namespace, in which orphans become children
+    of the first process.
     """
     visited: set[int] = set()
     while pid in processes and pid not in visited:
@@ -168,7 +168,7 @@ class Stopper:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """End current executions, and each later one as soon as it starts."""
+        """End current executions now, and later ones as soon as they start."""
         with self._lock:
             self._is_stopped = True
             for running in self._running:
@@ -226,7 +226,7 @@ class Pipes:
         return pipe
 
     def close_all_but(self, *numbers: int | None) -> None:
-        """Close all pipe ends except these, once the started processes have inherited theirs."""
+        """Close all pipe ends except these. Called once the started processes have inherited theirs."""
         for number in self._open.difference(numbers):
             self._open.discard(number)
             os.close(number)
@@ -248,7 +248,7 @@ class Attended(ABC):
         self.unsent = memoryview(stdin)
         self.truncated = False
         self.stopped: Ending | None = None
-        """The limit at which assay ended the execution; None if assay did not end it."""
+        """The limit at which assay stopped the execution; None if assay did not stop it."""
         self.stdout = bytearray()
         self.stderr = bytearray()
         self.outputs: Mapping[int, bytearray] = {}
@@ -281,7 +281,7 @@ class Attended(ABC):
         """Wait until all processes have ended. Return the exit code of the command, or None if it is unknown."""
 
     def was_lost(self) -> bool:
-        """Return True if something outside ended the execution, as far as this can be known."""
+        """Return True if something outside assay is known to have ended the execution."""
         return False
 
     def stop(self, ending: Ending) -> None:
@@ -430,8 +430,8 @@ def attend(
 ) -> bytes:
     """Feed and drain processes until all have ended and closed their outputs, or until the deadline.
 
-    If `watched` is a pipe, return the bytes that arrived over it, and stop when it is closed unless `to_the_end` is
-    set.
+    If `watched` is a pipe, return the bytes that arrived over it. Stop when the pipe is closed, unless `to_the_end`
+    is set.
     """
     heard = bytearray()
     look = time.monotonic() + LOOK_SECONDS
@@ -481,7 +481,7 @@ def _register(
 
 
 def _serve(number: int, running: Attended) -> bool:
-    """Read or write a descriptor that is ready. Return False if it is finished and need not be watched any more."""
+    """Read from or write to a descriptor that is ready. Return False if it need not be watched any more."""
     if number == running.pidfd:
         running.end()  # ends what it left behind, which may keep the outputs open
         return False
@@ -491,7 +491,7 @@ def _serve(number: int, running: Attended) -> bool:
 
 
 def _ending(code: int | None) -> tuple[Ending, int | None]:
-    """Return how a process ended, and its exit code (None if a signal ended it), from the code that was reported."""
+    """Convert a reported exit code to the ending of a process and its exit code (None if a signal ended it)."""
     if code is None:
         return "killed", None
     # Bubblewrap and the forking process report 128 + N for a command that was ended by signal N.

@@ -1,8 +1,8 @@
 """A system-call filter for the kernel: calls that code in a sandbox does not need are refused.
 
-Refused are namespaces, mounts, memory of other processes, keys, kernel programs, io_uring (whose operations no
-filter can see), memory that no limit covers, and every socket except a pair of connected streams. The filter is
-assembled by hand: classic BPF needs five instructions here.
+It refuses namespaces, mounts, memory of other processes, keys, kernel programs, io_uring (whose operations no filter
+can see), memory that no limit covers, and every socket except a pair of connected streams. The filter is assembled by
+hand: classic BPF needs five instructions here.
 """
 
 import platform
@@ -20,7 +20,7 @@ _NUMBER, _MACHINE = 0, 4
 _ARGUMENTS = (16, 24, 32, 40, 48, 56)
 """Offsets of the arguments of a call, eight bytes each, low bytes first."""
 _NEW_NAMESPACE = 0x7E020080
-"""The flags of clone that make namespaces."""
+"""The flags of clone that create namespaces."""
 _UNIX, _STREAM, _KIND_OF_SOCKET = 1, 1, 0xFF
 """Address family and type of the only socket pair that is allowed, and the mask of the type. Other bits are flags."""
 _SET_PIPE_SIZE = 1031
@@ -40,9 +40,9 @@ _COMMON = (
     "semctl", "semop", "semtimedop", "mq_open",
 )  # fmt: skip
 _SOCKETS = ("socket", "connect", "bind", "listen", "accept", "accept4", "setsockopt")
-"""Calls on sockets. No socket can be connected, and no limit would cover larger buffers of a socket pair."""
+"""Socket calls to refuse. Sockets cannot be connected, and no limit covers larger buffers of a socket pair."""
 _GROUPS = ("setsid", "setpgid")
-"""Calls that change process groups. All processes of an execution stay in one group, which is counted and killed."""
+"""Calls that change process groups. An execution must stay in one group, by which it is counted and killed."""
 _OF_OTHERS = (
     "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr",
     "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat", "utime", "utimes",
@@ -50,7 +50,7 @@ _OF_OTHERS = (
     "sched_setscheduler", "sched_setparam", "sched_setaffinity", "sched_setattr", "ioprio_set", "process_madvise",
     "process_mrelease", "pidfd_open", "pidfd_send_signal",
 )  # fmt: skip
-"""Calls that reach files and processes of the same user where no namespace hides them and Landlock has no rule."""
+"""Calls that affect files and processes of the same user where neither a namespace nor Landlock prevents it."""
 _NUMBERS = {
     "x86_64": dict(  # noqa: C408 - half as many quotes
         ptrace=101, process_vm_readv=310, process_vm_writev=311, kcmp=312, pidfd_getfd=438, add_key=248, keyctl=250,
@@ -107,8 +107,8 @@ def filter_program(
 ) -> bytes | None:
     """Return the filter for this machine as an array of `struct sock_filter`; None for an unknown processor type.
 
-    `beside_others`: the code shares its uid and its view of processes with others. `workspace`: allow sockets and
-    process groups, for code with its own network and process namespace.
+    Set `beside_others` if other processes with the same uid are visible to the code. Set `workspace` to allow sockets
+    and process groups, for code in separate network and pid namespaces.
     """
     machine = machine or platform.machine()
     if machine not in _NUMBERS:
@@ -171,7 +171,7 @@ def _refuse_if(
     offset: int,
     value: int,
 ) -> Iterator[_Instruction]:
-    """Yield filter instructions that refuse a call if the word at an offset of its arguments has this value."""
+    """Yield filter instructions that refuse a call if the word at this offset of its arguments has this value."""
     yield (_EQUAL, 0, 4, number)
     yield (_LOAD, 0, 0, offset)
     yield (_EQUAL, 0, 1, value)
@@ -184,7 +184,7 @@ def _refuse_if_any(
     offset: int,
     bits: int,
 ) -> Iterator[_Instruction]:
-    """Yield filter instructions that refuse a call if the word at an offset of its arguments has one of these bits."""
+    """Yield filter instructions that refuse a call if the word at this offset has one of these bits."""
     yield (_EQUAL, 0, 4, number)
     yield (_LOAD, 0, 0, offset)
     yield (_BITS, 0, 1, bits)

@@ -1,10 +1,10 @@
 """Runs inside a sandbox and stays: forks a process for every execution, which saves starting Python.
 
 Called by `inside`. No code of a model or a benchmark runs in this process, and it never reads the content of an
-execution: it takes descriptors, forks, and closes them. The fork has its own namespaces from its first moment. It
-waits until the host has a descriptor to end it, makes a file system, drops all privileges and forks again: it
-becomes the parent of orphans, and its child becomes the program. It tells the host how the program ended, over a
-socket that the program does not have.
+execution: it receives descriptors, forks, and closes them. The fork starts in new namespaces. It waits until the host
+has a descriptor to end it, makes a file system, drops all privileges and forks again: it becomes the parent of
+orphans, and its child becomes the program. It reports to the host how the program ended, over a socket that the
+program does not have.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -22,12 +22,12 @@ import workspace_inside  # type: ignore[import-not-found]
 
 MOST_DESCRIPTORS = 8
 _ABOVE_ALL = 64
-"""Descriptor number from which on descriptors are moved, so that the low numbers are free."""
+"""Number above which descriptors are moved, so that the low numbers are free."""
 _GO = b"go"
 
 
 def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type-arg]
-    """Fork on request until no requests can come. Only a fork returns, with the settings of its execution."""
+    """Fork on request until no more requests can come. Only a fork returns, with the settings of its execution."""
     while True:
         uid, numbers = _receive_request(control)
         if not numbers:
@@ -155,7 +155,7 @@ def _reap_until(
     child: int,
     host: _socket.socket,
 ) -> None:
-    """Reap processes until the program has ended, then exit. All remaining processes end with this one."""
+    """Reap processes until the program has ended, then exit, which ends all remaining processes."""
     _signal.signal(
         _signal.SIGINT, _signal.SIG_DFL
     )  # which the first process of a namespace would not get
@@ -180,7 +180,7 @@ def _arrange_descriptors(streams: list) -> None:  # type: ignore[type-arg]
 
 
 def run(settings: dict) -> None:  # type: ignore[type-arg]
-    """Become what the settings demand: a script, the harness of a verdict, or the process of a workspace."""
+    """Become the program that the settings request: a script, the verdict harness, or a workspace process."""
     import os
 
     if os.environ != settings["env"]:
@@ -199,7 +199,7 @@ def run(settings: dict) -> None:  # type: ignore[type-arg]
 
 
 def main(settings: dict) -> None:  # type: ignore[type-arg]
-    """Serve until no process can send requests any more. In each fork, become the program of the execution."""
+    """Serve until no process can send requests any more. In each fork, run the program of its execution."""
     for name in settings["imports"]:
         __import__(name)
     namespaces.stand_ready()

@@ -13,7 +13,7 @@ OPEN_FILES = 128
 """Maximum number of descriptors of each process. Each may be a socket, whose buffers are kernel memory."""
 
 PENDING_SIGNALS = 4096
-"""Maximum number of timers and waiting signals of one user."""
+"""Maximum number of timers and pending signals of one user."""
 
 
 def limit(
@@ -21,7 +21,7 @@ def limit(
     soft: int,
     hard: int | None = None,
 ) -> None:
-    """Set a limit of the kernel. Keep the present limit if it is lower."""
+    """Set a kernel limit of this process. Keep the current hard limit if it is lower."""
     most = resource.getrlimit(kind)[1]
     hard = soft if hard is None else hard
     if most != resource.RLIM_INFINITY:
@@ -36,7 +36,7 @@ def become_user(uid: int) -> None:
 
 
 def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-arg]
-    """Set limits of the kernel. `others` are processes of the same user outside this execution."""
+    """Set the kernel limits. `others` is the number of processes of the same user outside this execution."""
     seconds = settings["cpu"]
     processes = settings["processes"] + others
     limit(resource.RLIMIT_CORE, 0)
@@ -50,7 +50,7 @@ def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-ar
 
 
 def write_files(home: str, files: dict) -> None:  # type: ignore[type-arg]
-    """Write the files with which the command starts into its home folder, if the sandbox could not provide them."""
+    """Write the command's initial files into its home folder, if the sandbox could not provide them."""
     posix.mkdir(home)
     posix.chdir(home)
     for name, data in files.items():

@@ -2,11 +2,11 @@
 
 A program and tests of its functions run in one process inside a sandbox (`harness`), as in the official runners. The
 harness writes lines to a pipe, each with a number that the program does not know; lines without it do not count. A
-program passes only if the harness reports it. Anything else that happens after the harness began is caused by the
-program, which has then failed.
+program passes only if the harness reports it. Once the harness has started, every other ending counts as a failure of
+the program.
 
-`ToRun` is an execution as plain data, whose text is stored in the journal. It contains everything on which the verdict
-depends except the tier: the program, its tests and the limits.
+`ToRun` is an execution as plain data, whose text is stored in the journal. It contains everything on which the
+verdict depends except the tier: the program, its tests and the limits.
 """
 
 import ast
@@ -46,19 +46,19 @@ class FunctionTests:
     before: str = ""
     """Imports and helper functions, which run before the program and are hidden from it while it loads.
 
-    The tests see those whose names the program does not define.
+    The tests can use them unless the program defines the same names.
     """
     entry: str = ""
     """The name of the function under test.
 
-    If it is set, `call` runs in the namespace of `before`, where the function is called `candidate`, and the program
-    sees nothing of that namespace.
+    If set, `call` runs in the namespace of `before`, where the function is named `candidate`. The program cannot
+    access that namespace.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a program passed its tests, and if not, why."""
+    """Whether a program passed its tests, and the reason if it did not."""
 
     passed: bool
     reason: str = ""
@@ -66,7 +66,7 @@ class Verdict:
     stdout: str = ""
     """The beginning of what the program printed."""
     suspect: str = ""
-    """How the program may have changed the verdict through its own process; empty for most programs."""
+    """How the program may have manipulated the verdict in its process; empty for most programs."""
 
 
 @lru_cache(maxsize=256)
@@ -92,7 +92,9 @@ def judge_functions(
     limits: Limits = Limits(),
     stopper: Stopper | None = None,
 ) -> Verdict:
-    """Return the verdict of tests on a program; raise `SandboxError` if the sandbox or the tests failed."""
+    """Run tests of functions on a program and return the verdict. Raise `SandboxError`
+    if the sandbox or the tests failed.
+    """
     stopper = stopper or Stopper()
     verdict = _judge(tier, program, tests, limits, stopper)
     if verdict is None:
@@ -178,7 +180,7 @@ def _read(
 
 
 def _lines(heard: bytes, nonce: str) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of each line that the harness wrote. If a kind repeats, yield only its first line."""
+    """Yield the kind and text of each authentic line from the harness, only the first one of each kind."""
     kinds: set[str] = set()
     for line in heard.splitlines():
         words = line.decode("ascii", "replace").split(" ")
@@ -219,7 +221,7 @@ class ToRun:
     tests: FunctionTests | None = None
     cases: Sequence[Case] = ()
     language: str = "python"
-    """The interpreter of the machine that runs the cases."""
+    """The interpreter on the host that runs the cases."""
     limits: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
     def to_text(self) -> str:
@@ -236,7 +238,7 @@ class ToRun:
 
     @classmethod
     def from_text(cls, text: str) -> "ToRun":
-        """Return the execution that a JSON text of `to_text` describes."""
+        """Build the execution from its JSON text."""
         plain = json.loads(text)
         if "tests" in plain:
             tests = FunctionTests(**plain["tests"])
@@ -259,7 +261,7 @@ def perform(
 ) -> Verdict:
     """Run the program and return the verdict.
 
-    Raise `SandboxError` if the sandbox failed, because that says nothing about the program.
+    Raise `SandboxError` if the sandbox failed, because the program may still be correct.
     """
     limits = Limits(**execution.limits)
     if execution.tests is not None:
@@ -301,7 +303,7 @@ def _judge_cases(
 
 
 def _how_it_ended(done: Execution) -> str:
-    """Return how a failed run of a program ended, such as `ended with code 1: …`."""
+    """Return a description of how a run of a program failed, such as `ended with code 1: …`."""
     if done.ending == "exited":
         ended = f"ended with code {done.returncode}"
     else:

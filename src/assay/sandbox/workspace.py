@@ -1,12 +1,12 @@
 """A workspace: a folder inside the sandbox in which commands run one after another, for one sample.
 
-with Workspace(workspace_tier()) as workspace:
-    workspace.write("main.py", code)
-    done = workspace.exec("python main.py > out.txt; wc -l out.txt", timeout=10)
-    data = workspace.read("out.txt")
+    with Workspace(workspace_tier()) as workspace:
+        workspace.write("main.py", code)
+        done = workspace.exec("python main.py > out.txt; wc -l out.txt", timeout=10)
+        data = workspace.read("out.txt")
 
-Files and background processes stay until the workspace is closed. It has a file system of limited size, a loopback
-interface of its own, and no other network.
+Files and background processes stay until the workspace is closed. It has a file system of limited size, a private
+loopback interface, and no other network.
 """
 
 import io
@@ -40,11 +40,11 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 ENDINGS: Mapping[str, Ending] = {"wall_time": "wall_time", "stopped": "killed"}
-"""The `Ending` of a command, by the word with which the process inside reports it."""
+"""The `Ending` of a command for each status that the process inside reports."""
 STOP = b'{"operation":"stop","sizes":[]}\n'
 _SECONDS_TO_ANSWER = 30.0
 _SECONDS_AFTER_LIMIT = 10.0
-"""Seconds to wait for the report about a command that has reached its time limit."""
+"""Seconds to wait for the report on a command that has reached its time limit."""
 _LONGEST_LINE = 1 << 16
 _MOST_FILES_PUT = 20_000
 
@@ -55,12 +55,12 @@ class WorkspaceEndedError(AssayError):
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceLimits:
-    """What one workspace may use of the machine."""
+    """Limits on what one workspace may use."""
 
     command_seconds: float = 120.0
     """Time limit of one command, unless the call sets another."""
     memory_mb: int = 2048
-    """Memory that all processes of the workspace use together."""
+    """Limit of the memory that all processes of the workspace use together."""
     processes: int = 256
     disk_mb: int = 512
     """Size of the file system. It is in memory and takes only as much as is used."""
@@ -84,18 +84,18 @@ class WorkspaceLimits:
 
 
 class _Reply(NamedTuple):
-    """The reply of the process inside the sandbox to one request."""
+    """A reply of the process inside the sandbox to one request."""
 
     values: Mapping[str, Any]
     contents: list[bytes]
 
 
 class Changes(NamedTuple):
-    """Files that a command wrote or changed."""
+    """Files that are new or changed since the folder was marked."""
 
     files: Mapping[str, bytes]
     left_out: Mapping[str, int]
-    """Sizes of the files that were not read, because there were too many or they were too large."""
+    """Sizes of the files that were not read, because there were too many or they were too large, by path."""
 
 
 class Workspace:
@@ -285,9 +285,7 @@ class Workspace:
     def listen(self) -> socket.socket:
         """Return a socket that listens on a port of 127.0.0.1 inside the workspace.
 
-        Connections are accepted on this machine.
-
-        Nothing outside this workspace can connect to the port.
+        Connections are accepted on the host. Nothing outside this workspace can connect to the port.
         """
         if self._link is None:
             raise SandboxError(
@@ -412,7 +410,7 @@ class Workspace:
         self._received += chunk
 
     def _next_reply(self) -> _Reply | None:
-        """Return the reply to the request, if it has arrived; skip earlier replies to requests to stop."""
+        """Return the reply to the current request, if it has arrived. Skip replies to earlier stop requests."""
         reply = self._complete_reply()
         if reply is not None and self._skipped_replies:
             self._skipped_replies -= 1
@@ -420,7 +418,7 @@ class Workspace:
         return reply
 
     def _complete_reply(self) -> _Reply | None:
-        """Return the reply if all of it has arrived. Check it, because it comes from the sandbox."""
+        """Return the reply if all of it has arrived. It is validated, because it comes from the sandbox."""
         end = self._received.find(b"\n")
         if end < 0:
             if len(self._received) > _LONGEST_LINE:
@@ -453,7 +451,7 @@ class _LimitError(Exception):
 
 
 def _archive_of(folder: Path) -> bytes:
-    """Return a folder of the host as a tar archive, with files and links but without owners."""
+    """Pack a folder of the host as a tar archive, with files and links but without owners."""
     archive = io.BytesIO()
     count = 0
 

@@ -1,4 +1,4 @@
-"""Choose the sandbox tier for workspaces, after attacks on two workspaces that should be separated."""
+"""Chooses the sandbox tier for workspaces, after attacks between two workspaces that must be separated."""
 
 import os
 import secrets
@@ -32,8 +32,8 @@ _ALLOWED = (
 )
 """Attacks in `probes` that may succeed in a workspace.
 
-A workspace has sockets on its own network, so a program can send; a test checks that nothing arrives on the host. Its
-memory is counted from outside, and only the total size of its disk is limited.
+A workspace has sockets on a private network, so a program can send; a test checks that nothing arrives on the host.
+Its memory is counted from outside, and only the total size of its disk is limited.
 """
 _FILL_DISK = "head -c 16M /dev/urandom > fill && echo filled"
 _FILL_FILES = "mkdir many && cd many && seq 40000 | xargs touch && echo filled"
@@ -74,7 +74,7 @@ def with_folders(
     visible: Sequence[str],
     folders: Sequence[str],
 ) -> Tier:
-    """Return the tier with more folders for its workspaces: `visible` to read, `folders` to read and write."""
+    """Return the tier with additional folders in its workspaces: `visible` to read, `folders` to read and write."""
     if not isinstance(tier, Bubblewrap) or not (visible or folders):
         return tier
     wider = replace(
@@ -88,7 +88,7 @@ def with_folders(
 
 
 def why_no_workspace(tier: Tier) -> str:
-    """Return why workspaces of this tier cannot be used, in one line; empty if they can be used."""
+    """Return one line with the reason why this tier cannot run workspaces; empty if it can."""
     tests: list[Callable[[Tier], str]] = [
         _try_escape,
         _try_other_workspace,
@@ -106,7 +106,7 @@ def why_no_workspace(tier: Tier) -> str:
 
 
 def _try_escape(tier: Tier) -> str:
-    """Try in a workspace the attacks that are tried in every sandbox. Return which succeed."""
+    """Try the general sandbox attacks in a workspace. Return one line that names those that succeeded."""
     with Workspace(tier, _TRIED) as workspace:
 
         def run(code: str, facts: str) -> Execution:
@@ -169,7 +169,7 @@ def _has_process(mark: str) -> bool:
 
 
 def _try_limits(tier: Tier) -> str:
-    """Try to use more disk, files and memory than allowed. Return what succeeded."""
+    """Try to use more disk, files and memory than allowed. Return which attempts succeeded."""
     with Workspace(tier, _TRIED) as workspace:
         if b"filled" in workspace.exec(_FILL_DISK).stdout:
             return "code inside fills the disk"

@@ -1,7 +1,7 @@
 """Runs inside a sandbox and stays: executes the requests of one workspace, one after another.
 
-A request and its reply are one line of JSON each, followed by as many bytes as its `sizes` add up to. The programs
-of a workspace run as the same user as this process. They may end it, which ends the workspace, but cannot read its
+A request and its reply are one line of JSON each, followed by as many bytes as its `sizes` add up to. The programs of
+a workspace run as the same user as this process. They may end it, which ends the workspace, but cannot read its
 memory or its streams. Imports only the standard library, and runs on any Python 3 that a container may have.
 """
 
@@ -19,7 +19,7 @@ import time
 
 CHUNK = 1 << 16
 NOT_DUMPABLE = 4, 0
-"""Arguments of prctl that keep other processes of the same user from inspecting this one."""
+"""Arguments of prctl that prevent other processes of the same user from inspecting this one."""
 SECONDS_TO_DRAIN = 0.2
 """Seconds for which the output of an ended command is still read, if a background process keeps the pipe open."""
 home = "/tmp/work"
@@ -36,7 +36,7 @@ class Refused(Exception):
 
 
 class Requests:
-    """The stream of requests. A request that arrives while a command runs asks to end the command."""
+    """The stream of requests. A request that arrives while a command runs is a request to stop the command."""
 
     def __init__(self) -> None:
         self.number = -1
@@ -100,7 +100,7 @@ def main(settings: dict) -> None:  # type: ignore[type-arg]
 
 
 def hide_from_others() -> None:
-    """Keep other processes of the same user from reading this process."""
+    """Prevent other processes of the same user from reading this process."""
     try:
         import ctypes
 
@@ -110,7 +110,7 @@ def hide_from_others() -> None:
 
 
 def make_folders(facts: dict) -> None:  # type: ignore[type-arg]
-    """Make the folders that commands expect, and a link named `python` to the interpreter."""
+    """Make the folders that commands expect, and a link named `python` that points to the interpreter."""
     for folder in facts.get("folders", ()):
         os.makedirs(folder, exist_ok=True)
     programs = facts.get("programs")
@@ -156,7 +156,9 @@ def execute(
 
 
 def end_everything() -> None:
-    """Kill every other process of the workspace. Exit if no process namespace protects the processes of the host."""
+    """Kill every other process of the workspace. Exit instead if there is no pid
+    namespace, so that no host process is killed.
+    """
     if 1 not in (os.getpid(), os.getppid()):
         raise SystemExit("a workspace needs its own process namespace")
     try:
@@ -351,7 +353,7 @@ def listen() -> tuple:  # type: ignore[type-arg]
 
 
 def mark(path: str) -> tuple:  # type: ignore[type-arg]
-    """Record the files of a folder, so that `changes` knows which are new or different."""
+    """Record the files of a folder, so that `changes` can detect new and different ones."""
     marked[path] = dict(files_below(path))
     return {}, []
 
@@ -406,7 +408,7 @@ def end_processes() -> tuple:  # type: ignore[type-arg]
 
 
 def stop() -> tuple:  # type: ignore[type-arg]
-    """Do nothing, because the arrival of this request has already ended the running command."""
+    """Do nothing: the arrival of this request has already ended the running command."""
     return {}, []
 
 
