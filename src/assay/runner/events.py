@@ -16,12 +16,12 @@ class TaskProgress:
     expected: int | None = None
     done: int = 0
     reused: int = 0
-    """How many of the samples in `done` an earlier run had answered."""
+    """Number of samples in `done` that an earlier run had answered."""
     outcomes: dict[str, int] = field(default_factory=dict)
     state: str = "waiting"
     """One of waiting, loading, running, scoring, finished; stopped if it ended early."""
     first_errors: dict[str, str] = field(default_factory=dict)
-    """For each outcome, the id of the first sample that ended so, with the reason."""
+    """For each outcome, the id of the first sample with that outcome, and the reason."""
     replicas: dict[int, str] = field(default_factory=dict)
     """State of each replica by number: starting, ready, working or lost."""
     meter: Meter = field(default_factory=Meter)

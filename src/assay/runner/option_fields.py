@@ -35,15 +35,19 @@ class Flag:
     group: str
     help: str
     flags: tuple[str, ...]
-    """All spellings of the flag. The usual one is the first that begins with `--`."""
+    """All forms of the flag. The first one that begins with `--` is shown to users."""
     reads: Reads = "text"
-    """How a value is written: `names` may be separated by commas; the flag of a `list` is repeated for each value."""
+    """How a value is written. Several `names` are separated by commas; the flag of a
+    `list` is repeated for each value.
+    """
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
     alone: Any = None
-    """The value of the option if the flag is written without a value; None if the flag needs one."""
+    """Value of the option if the flag is given without one; None if the flag needs a value."""
     is_spread: bool = False
-    """True if the option only affects how the work is distributed. It then does not change the folder of the run."""
+    """True if the option only affects how the work is distributed, so that it does not
+    change the folder of the run.
+    """
 
     @property
     def name(self) -> str:
@@ -72,7 +76,7 @@ def option(
 
 
 def flags_of(options: type) -> dict[str, Flag]:
-    """Return how users write each option of a run, by the name of its field."""
+    """Return the `Flag` of each run option, by the name of its field."""
     flags_by_field = {}
     for option_field in fields(options):
         declared = dict(option_field.metadata)
@@ -110,7 +114,7 @@ def faults_of_judges(judges: object, where: str) -> list[AssayError]:
 
 
 class PartlyRead(PlanError):
-    """The errors in a settings file, with the settings that could be read, so that they are checked as well."""
+    """The errors in a settings file, with the settings that could be read, so that these are checked as well."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ SANDBOX = "sandbox"
 SEVERAL = ("list", "names", "pairs")
 """Types of options that may hold more than one value."""
 CLOSE_KEY = 0.7
-"""Smallest similarity of two keys, from 0 to 1, at which one is taken for a misspelling of the other."""
+"""Minimum similarity, from 0 to 1, at which a key counts as a misspelling of another."""
 OF_MODELS = (
     "device",
     "dtype",
@@ -26,7 +26,7 @@ OF_MODELS = (
     "adapter",
     "chat_template",
 )
-"""Options of models that users often write as options of the run by mistake."""
+"""Model options that users often pass as run options by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -505,7 +505,7 @@ class RunOptions:
         return replace(self, **fields)
 
     def with_one_spelling(self, objects: Container[str] = ()) -> "RunOptions":
-        """Return a copy in which each file of a model, judge or scorer has a single spelling of its name.
+        """Return a copy in which each file of a model, judge or scorer is named by one normalized path.
 
         Answers are stored under these names. Names in `objects` belong to Python objects and stay.
         """
@@ -526,7 +526,9 @@ class RunOptions:
         return self.judges.get(role) or (role if role == SANDBOX else None)
 
     def judge_args_of(self, role: str) -> dict[str, Any]:
-        """Return the options of one helper model: those for all, then those with its role, `detector.model=…`."""
+        """Return the options of one helper model: the shared ones, then those prefixed
+        with its role, `detector.model=…`.
+        """
         shared: dict[str, Any] = {}
         args: dict[str, Any] = {}
         for name, value in self.judge_args.items():
@@ -636,7 +638,7 @@ class RunOptions:
         return options
 
     def folder_digest(self) -> str:
-        """Return the digest by which the folders of runs are named.
+        """Return the digest that is part of a run folder's name.
 
         It does not depend on how the work is distributed.
         """
@@ -649,14 +651,14 @@ class RunOptions:
 
 
 def _one_spelling(name: str) -> str:
-    """Return the name of a file in one spelling."""
+    """Return the normalized name of a file."""
     if isinstance(name, str):
         return one_spelling(name)
     return name
 
 
 FLAGS = flags_of(RunOptions)
-"""How users write each option of a run, by the name of its field."""
+"""The `Flag` of each run option, by the name of its field."""
 _DEFAULTS = RunOptions()
 
 

@@ -314,7 +314,7 @@ def _prefetch(
     folder: Path,
     planned_tasks: Sequence[PlannedTask],
 ) -> None:
-    """Start loading the first model in the background if the folder is new, so that the model must be asked."""
+    """Start loading the first model in the background if the folder is new, because then it will be needed."""
     if folder.exists() or not planned_tasks:
         return
     model = planned_tasks[0].model
@@ -323,7 +323,7 @@ def _prefetch(
 
 
 def _refuse_url(output: str) -> None:
-    """Raise if the folder of a run is a URL, which would become a local folder named like its scheme."""
+    """Raise if the run folder is a URL, which would become a local folder named like the URL's scheme."""
     if "://" in output:
         raise UsageError(
             "a run is written to a local folder, not to a URL",
@@ -338,7 +338,7 @@ def run_folder(
 ) -> Path:
     """Return the folder of a run: `-o`, or a name under `runs/` that the same command finds again.
 
-    `planned` are the models that are asked if the options name none: those of the tasks, else the default.
+    `planned` are the models used if the options name none: those of the tasks, else the default.
     """
     if options.output:
         return Path(options.output).expanduser()

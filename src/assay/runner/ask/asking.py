@@ -68,13 +68,13 @@ class Asking:
     think_tags: ThinkTags = None
     """How reasoning is marked in the answers: see `think_tags_of`."""
     compares_questions: bool = field(default=False, init=False)
-    """Whether an answer that is found by its sample must have been given to the sample's present question."""
+    """True if an answer found by sample id is reused only if the sample's question is unchanged."""
     other_questions: int = field(default=0, init=False)
-    """The number of answers that were given to another question."""
+    """Number of answers that were not reused because they belong to another question."""
     tokens: dict[str, float] = field(default_factory=dict, init=False)
     """Tokens and cost as counted by the backend, summed over the requests of this run."""
     request_count: int = field(default=0, init=False)
-    """Requests that this run sent to the model, whatever their result was."""
+    """Number of requests that this run sent to the model, whatever their outcome."""
 
     def __post_init__(self) -> None:
         identity = getattr(self.model, "key_identity", None) or self.model.identity
@@ -135,7 +135,7 @@ class Asking:
         answer: Answered,
         build_prompt: Callable[[], Prompt],
     ) -> bool:
-        """Return True if the data changed and the answer was given to another question than the sample has now."""
+        """Return True if the data changed and the answer belongs to an earlier version of the question."""
         if not self.compares_questions:
             return False
         try:
@@ -164,20 +164,22 @@ class Asking:
         return output
 
     def read(self, answer: Answered) -> OutputRecord:
-        """Read the journal record of an answer."""
+        """Read the record of a stored answer from the journal."""
         return self.writer.read_output(answer)
 
     def output(self, answer: Answered) -> Output:
-        """Read the output of an answer in the journal."""
+        """Read the output of a stored answer from the journal."""
         return self.output_of(self.read(answer))
 
     def output_of(self, record: OutputRecord) -> Output:
-        """Return the output of a record. Reasoning in the text of an old record becomes a part of its own."""
+        """Return the output of a record. Reasoning in the text of an old record becomes a separate part."""
         output = output_from_plain(record.output, self.writer.blobs)
         return output.separated(self.think_tags)
 
     def keep(self, answers: Answers) -> None:
-        """Write answers to the journal and count them. When this returns, they survive a kill."""
+        """Write answers to the journal and count them. Once this returns, the answers
+        survive a kill of the process.
+        """
         refused: ErrorBudgetExceeded | None = None
         for job, output in answers:
             self._write(job, output)
@@ -210,7 +212,7 @@ class Asking:
             self.check()
 
     def check(self) -> None:
-        """Raise if the error budget is used up, so that nothing more is asked."""
+        """Raise if the error budget is used up, so that no more requests are sent."""
         if self.budget is not None:
             self.budget.check(self.progress.done, self.progress.expected)
 
@@ -249,7 +251,7 @@ class Asking:
             self.remarks.count(sample, job.epoch, job.round, output)
 
     def _copy(self, answer: Answered, job: Job) -> None:
-        """Write an earlier answer to the journal again, under the current sample id and model name."""
+        """Write an answer of an earlier run to the journal again, under the current sample id and model name."""
         record = self.read(answer)
         moved = {"copied_from": {"model": record.model, "id": record.id}}
         self.writer.write(

@@ -31,9 +31,9 @@ class BatchLimits:
     poll: float = POLL_SECONDS
     """Seconds between two checks of a batch, after the first minutes."""
     rounds: int = ROUNDS
-    """Maximum number of batches in which a failing request is sent again, before it is sent alone."""
+    """Maximum number of batches in which a failing request is included before it is sent alone."""
     price: float | None = None
-    """The share of the usual price that a batch costs; None if it is unknown."""
+    """The price of a batch as a fraction of the normal price; None if unknown."""
 
     @classmethod
     def of(
@@ -41,7 +41,7 @@ class BatchLimits:
         api: BatchApi,
         args: Mapping[str, Any],
     ) -> "BatchLimits":
-        """Return the limits of an API, lowered by the user's settings. Raise for wrong settings."""
+        """Return the limits of an API, lowered by the user's settings. Raise if a setting is invalid."""
         for name in args:
             if name not in KNOWN:
                 raise UsageError(
@@ -71,7 +71,7 @@ def _number(
     *,
     whole: bool = False,
 ) -> float:
-    """Return a setting that is a number above 0."""
+    """Return a setting that must be a number above 0."""
     value = args.get(name, default)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     is_right = is_number and 0 < value < math.inf
@@ -188,7 +188,7 @@ def refuse_open_batches(
     task: str,
     model: str,
 ) -> None:
-    """Raise if a run without `--batch_api` would repeat requests that are in an open batch."""
+    """Raise if a run without `--batch_api` would resend requests of a batch that is still open."""
     batches = log.open_batches(task, model)
     if batches:
         names = ", ".join(batch.name for batch in batches[:3])

@@ -1,7 +1,7 @@
-"""Create a batch, wait for it and download its results, in spite of failures of the network and the service.
+"""Create a batch, wait for it and download its results, despite failures of the network and the service.
 
-A batch is noted in the log before it is sent. If it is unknown whether the service received it, it is looked up by
-its marker before it is sent again.
+A batch is logged before it is sent. If it is unknown whether the service received it, it is looked up by its marker
+before it is sent again.
 """
 
 import asyncio
@@ -28,15 +28,15 @@ from .retry import RetryPolicy, Stopped
 from .work import Job
 
 LONGEST_SILENCE = 3600.0
-"""Seconds for which calls to a failing service are retried. The batch continues meanwhile."""
+"""Seconds for which failed calls to the service are retried. The batch continues meanwhile."""
 LOOKS = 3
-"""How often the service's list of batches is read before a batch counts as not created.
+"""Number of times that the service's list of batches is read before a batch counts as not created.
 
-It may appear in the list late.
+The batch may appear in the list late.
 """
 SECONDS_BETWEEN_LOOKS = 2.0
 DOWNLOADS = 3
-"""How often a results file is downloaded if it ends in the middle of a line."""
+"""Number of times that a results file is downloaded again if it ends in the middle of a line."""
 FIRST_POLL = 1.0
 SLOWER = 1.5
 LONGEST_QUOTA_WAIT = 600.0
@@ -48,7 +48,7 @@ Say = Callable[[str], None]
 
 
 class NotThere(Exception):
-    """Raised if the service answered that a path or a batch does not exist."""
+    """Raised if the service answers that a path or a batch does not exist."""
 
 
 @dataclass(eq=False)
@@ -71,9 +71,9 @@ class OpenBatch:
     jobs: dict[int, Job] = field(default_factory=dict)
     """Jobs by the number of their request in the batch."""
     spare: dict[str, "deque[int]"] = field(default_factory=dict)
-    """By request key: numbers of the requests in a batch of an earlier run that no job has claimed yet."""
+    """For a batch of an earlier run: numbers of the requests that no job has claimed yet, by request key."""
     candidates: list[str] = field(default_factory=list)
-    """Ids of batches at the service that may be this one, as long as it is unknown which one is."""
+    """Ids of the service's batches that may be this one, until it is identified."""
     status: BatchStatus = field(default_factory=lambda: BatchStatus("running"))
     following: "asyncio.Task[BatchResults | None] | None" = None
 
@@ -88,7 +88,7 @@ class OpenBatch:
         return None
 
     def owns(self, replies: Sequence[BatchReply]) -> bool:
-        """Return True if the replies carry the marker of this batch."""
+        """Return True if the replies contain the marker of this batch."""
         prefix = f"{self.logged.marker}-"
         return any(reply.custom_id.startswith(prefix) for reply in replies)
 
@@ -102,7 +102,7 @@ class BatchService:
     limits: BatchLimits
     where: str
     say: Say
-    """Shows a line to the user during the run."""
+    """Function that shows a line to the user during the run."""
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the run stops. Pending waits then end at once."""
 
@@ -123,9 +123,9 @@ class BatchService:
             ) from None
 
     async def submit(self, draft: Draft) -> OpenBatch:
-        """Send a draft as one batch, however many attempts this needs.
+        """Send a draft as one batch, with as many attempts as needed.
 
-        The id of the batch is on disk when this returns.
+        When this returns, the id of the batch is on disk.
         """
         logged = draft.logged
         logged.newest = await self.check()
@@ -188,7 +188,7 @@ class BatchService:
                 self._raise(failure, status)
 
     async def _look_up(self, batch: OpenBatch) -> bool:
-        """Look for a batch that the service may have created; return True if there is one, or a candidate."""
+        """Search for a batch that the service may have created. Return True if it, or a candidate, is found."""
         logged = batch.logged
         others = {other.batch_id for other in self.log.batches.values()}
         for look in range(LOOKS):
@@ -237,7 +237,7 @@ class BatchService:
         return None
 
     async def cancel(self, batch: LoggedBatch) -> None:
-        """Cancel a batch. Raise if the service does not know it."""
+        """Cancel a batch. Raise if the service has no such batch."""
         try:
             await self._call(lambda: self.api.cancel(batch.batch_id))
         except NotThere:
@@ -264,7 +264,9 @@ class BatchService:
             seconds = min(self.limits.poll, seconds * SLOWER)
 
     async def _after_refusal(self, batch: OpenBatch) -> None:
-        """Drop a batch that the service refused as a whole. Wait if it may be sent again later; raise otherwise."""
+        """Handle a batch that the service rejected as a whole. Wait if it may be sent
+        again later; raise otherwise.
+        """
         status = batch.status
         why = status.why or "it gives no reason"
         self.log.note(batch.logged, "dropped")
@@ -303,7 +305,7 @@ class BatchService:
     ) -> ModelError:
         """Return the error for a batch whose results the service has deleted.
 
-        The user decides whether to pay for them again.
+        Only the user can decide whether to pay for them again.
         """
         name = batch.logged.name
         return ModelError(
@@ -313,7 +315,7 @@ class BatchService:
         )
 
     async def _call(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Call the service until it answers. Raise if it refuses, or fails for an hour."""
+        """Call the service until it answers. Raise if it rejects the call, or fails for an hour."""
         clock = asyncio.get_running_loop().time
         began = clock()
         attempts = 0
@@ -338,7 +340,7 @@ class BatchService:
         failure: HttpFailure,
         status: int,
     ) -> None:
-        """Raise the error for a service that refuses its calls or fails for too long."""
+        """Raise the error for a service that rejects calls or fails for too long."""
         message, _, fix = self.api.plain_message(failure).partition("; fix: ")
         if status in (401, 403):
             fix = f"check the key in {self.api.model.api_key_env}; batches may need further rights"
@@ -353,7 +355,7 @@ class BatchService:
         failure: HttpFailure,
         attempts: int,
     ) -> None:
-        """Wait before another call, as long as the retry policy says."""
+        """Wait before the next call, for the delay of the retry policy."""
         message = self.api.plain_message(failure)
         if not attempts:
             self.say(f"trying again after {failure.kind}: {message}")

@@ -1,8 +1,8 @@
 """Ask a model through its batch API: collect requests, send them as batches, and pass on the replies.
 
-Rows are read until a batch is full, or until no more requests are possible without an answer. Each round of a
-dialogue, or of tool calls, is therefore one batch. Answers go to the same sink as those of the scheduler. A request
-with a temporary failure is sent again in the next batch, and alone after some rounds.
+Rows are read until a batch is full, or until every further request depends on an answer. Each round of a dialogue, or
+of tool calls, is therefore one batch. Answers go to the same sink as those of the scheduler. A request with a
+temporary failure is sent again in the next batch, and alone after some rounds.
 """
 
 import asyncio
@@ -30,9 +30,11 @@ from .server_group import ServerGroup
 from .work import Answers, Job, Sink, Work
 
 AT_ONCE = 256
-"""Number of jobs to read, or answers to write, before other coroutines get their turn."""
+"""Number of jobs to read, or answers to write, before other coroutines may run."""
 SETTLE_SECONDS = 2.0
-"""Seconds to wait before a batch that is not full is sent. Judges may finish in this time and let more rows in."""
+"""Seconds to wait before sending a batch that is not full. Judges may finish meanwhile,
+so that more rows are read.
+"""
 CANCELLED = "cancelled"
 
 Pair = tuple[Job, Output]
@@ -52,15 +54,15 @@ class BatchAsker:
     journal: Path
     progress: TaskProgress
     say: Callable[[str], None]
-    """Shows a line to the user, and keeps it in the notes of the run."""
+    """Function that shows a line to the user and adds it to the notes of the run."""
     whisper: Callable[[str], None]
-    """Shows a line to the user that matters only during the run."""
+    """Function that shows the user a line that matters only during the run."""
     prices: Mapping[str, Any]
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     window: int = DEFAULT_WINDOW
     """Maximum number of requests that are sent alone at the same time."""
     is_in_journal: Callable[[str], bool] = lambda key: False
-    """Returns True if the journal has an answer to a request key."""
+    """Function that returns True if the journal has an answer for a request key."""
     is_async: bool = True
 
     def __post_init__(self) -> None:
@@ -83,10 +85,10 @@ class BatchAsker:
         self._spare: dict[str, deque[Spare]] = {}
         """Replies of an earlier run's batches that no job has claimed yet, by request key."""
         self._ready: list[Pair] = []
-        """Jobs with answers that the sink has not received yet."""
+        """Jobs with answers that were not yet passed to the sink."""
         self._alone: set[asyncio.Task[None]] = set()
         self._held = 0
-        """Number of jobs that were taken and whose answers the sink has not received yet."""
+        """Number of jobs taken from the work whose answers were not yet passed to the sink."""
         self._handed_on = 0
         self._changed = asyncio.Event()
         self._is_checked = False
@@ -352,7 +354,7 @@ class BatchAsker:
         job: Job,
         reply: BatchReply,
     ) -> None:
-        """Read the reply to a job as the adapter would. Retry a temporary failure."""
+        """Parse the reply to a job with the model's own adapter. Retry the request after a temporary failure."""
         self._batched.answer_next(reply)
         output = await call_async(self._batched.model, job.request)
         error = output.error
@@ -374,7 +376,7 @@ class BatchAsker:
     def _priced(self, output: Output, share: float) -> Output:
         """Return the output with its cost, if prices are known.
 
-        `share` is the share of the usual price that a batch costs.
+        `share` is the price of a batch as a fraction of the normal price.
         """
         usage = output.usage
         if usage is None or usage.cost is not None:
@@ -389,7 +391,7 @@ class BatchAsker:
         return replace(output, usage=replace(usage, cost=cost * share))
 
     def _ask_alone(self, job: Job) -> None:
-        """Send a request alone, at its usual price, because it failed in every batch."""
+        """Send a request alone, at the normal price, because it failed in every batch."""
         if not self._alone:
             self.say(
                 f"{self.name}: requests that failed in {self.limits.rounds} batches are asked alone, at the usual price"
@@ -407,7 +409,7 @@ class BatchAsker:
             self._ready.append((job, self._priced(output, 1.0)))
 
     async def _deliver(self, work: Work, sink: Sink) -> None:
-        """Give the answers to the sink, which writes them to the journal and scores them."""
+        """Pass the answers to the sink, which writes them to the journal and scores them."""
         while self._ready:
             pairs: Answers = self._ready[:AT_ONCE]
             del self._ready[:AT_ONCE]
@@ -460,7 +462,7 @@ class BatchAsker:
                 )
 
     async def _end(self) -> None:
-        """Cancel the asyncio tasks that wait for batches. The batches continue at the service."""
+        """Cancel the asyncio tasks that wait for batches. The service continues to work on the batches."""
         tasks = [*self._alone]
         for batch in self._open:
             if batch.following is not None:
@@ -475,7 +477,7 @@ class BatchAsker:
 
 
 def _missing(batch: OpenBatch, number: int) -> BatchReply:
-    """Return a failed reply for a request that is missing in the results of its batch."""
+    """Return a failure for a request that is missing in the results of its batch."""
     failure = HttpFailure("batch", "the results have no answer", retryable=True)
     return BatchReply(f"{batch.logged.marker}-{number}", failure=failure)
 

@@ -32,9 +32,9 @@ from ...models.shapes import WrongShape, checked, matched
 from ...models.tool_prompting import no_tools
 
 AnswerMethod = Callable[[Sequence[Request]], Any]
-"""The method `generate` or `likelihood` of a model. It returns outputs, or a coroutine of them."""
+"""The method `generate` or `likelihood` of a model. It returns outputs, or a coroutine that returns them."""
 DEFAULT_WINDOW = 32
-"""Maximum number of requests in flight at an endpoint, if no setting says how many."""
+"""Maximum number of requests in flight at an endpoint, unless a setting gives one."""
 HANDOVER_SECONDS = 0.02
 LARGEST_HANDOVER = 256
 MEDIA_HANDOVER = 16
@@ -42,9 +42,9 @@ CLEAN_BATCHES = 32
 ENOUGH_TIMED = 32
 """Smallest number of timed requests after which a model may count as instant."""
 MOST_WAITING = 0.75
-"""Largest share of its time that a model may wait for the thread of the runner and still count as instant.
+"""Largest share of a batch's duration that an instant model may spend waiting for the runner's thread.
 
-A model that asks a server waits longer.
+A model that calls a server waits longer than that.
 """
 
 
@@ -56,7 +56,7 @@ class BatchSize:
         self.handover = 1
         """Batch size for a model that declares none, adjusted so that a batch takes about `HANDOVER_SECONDS`."""
         self._fits: int | None = None
-        """A batch size that fits into memory, increased after each batch; None as long as no batch was too large."""
+        """The batch size known to fit into memory, increased after each batch; None if no batch was too large yet."""
         self._too_large = 0
         """The smallest batch that did not fit into memory. It is tried again after `CLEAN_BATCHES` smaller ones."""
         self._clean = 0
@@ -97,7 +97,7 @@ class BatchSize:
     ) -> bool:
         """Return True if a model is so fast that calling it in a separate thread only costs time.
 
-        `worked` is its CPU time for the batch. By the clock it may seem slow, since the runner and other programs
+        `worked` is its CPU time for the batch. Its wall-clock time may be longer, since the runner and other programs
         keep it waiting.
         """
         if self.handover == LARGEST_HANDOVER:
@@ -110,7 +110,7 @@ class BatchSize:
         )
 
     def _learn_room(self, count: int, fits: int) -> None:
-        """Adjust the batch size to the memory. `fits` is how many of `count` requests fit, or 0 if all did."""
+        """Adjust the batch size to the free memory. `fits` is how many of `count` requests fit, or 0 if all did."""
         if fits:
             self._fits, self._too_large, self._clean = (
                 fits,
@@ -139,7 +139,7 @@ def fit_batch(
     model: Model,
     window: int | None = None,
 ) -> str:
-    """Let a loaded model choose the batch size that fits into memory, and return the choice in words.
+    """Let a loaded model choose the batch size that fits into memory, and return a description of the choice.
 
     `window` is the number of requests in flight at an endpoint.
     """
@@ -165,7 +165,7 @@ def call_in_halves(
     model: Model,
     requests: Sequence[Request],
 ) -> tuple[list[Output], int]:
-    """Return the outputs, and how many requests fit into memory at once if the whole batch did not (else 0)."""
+    """Return the outputs, and the number of requests that fit into memory if the whole batch did not (else 0)."""
     refused = not_accepted(model, requests)
     if refused:
         return _call_accepted(model, requests, refused)
@@ -213,7 +213,7 @@ def _call_by_kind(
     requests: Sequence[Request],
     want_likelihoods: Sequence[bool],
 ) -> tuple[list[Output], int]:
-    """Call the model once for text and once for likelihoods, because one call has only one kind of request."""
+    """Call the model once for text and once for likelihoods, because a call may contain only one kind of request."""
     pairs = list(zip(requests, want_likelihoods, strict=True))
     texts, text_fits = call_in_halves(
         model, [request for request, wants in pairs if not wants]
@@ -230,7 +230,7 @@ def _call_by_kind(
 
 
 def _is_too_large(output: Output) -> bool:
-    """Return True if a sample that was sent alone failed for lack of memory."""
+    """Return True if an output is an out-of-memory failure."""
     return output.error is not None and output.error.kind == "oom"
 
 
@@ -254,7 +254,7 @@ async def load_model(
 
 
 def interrupt_model(model: Model) -> None:
-    """Tell a model that the user stopped the run, if it has work to end, as a sandbox has."""
+    """Call the `interrupt` method of a model, if it has one, because the user stopped the run."""
     interrupt = getattr(model, "interrupt", None)
     if interrupt is not None:
         interrupt()
@@ -298,7 +298,7 @@ def _call(
 
 
 async def call_async(model: Model, request: Request) -> Output:
-    """Send a request to a model with coroutine methods."""
+    """Send one request to a model whose methods are coroutines."""
     if refused := not_accepted(model, [request]):
         return refused[0]
     started = time.perf_counter()
@@ -367,7 +367,7 @@ def not_accepted(
     model: Model,
     requests: Sequence[Request],
 ) -> dict[int, Output]:
-    """Return a failure for each request with a kind of media that the model does not accept, by index."""
+    """Return failures for the requests with a kind of media that the model does not accept, by index."""
     refused: dict[int, Output] = {}
     refusal = getattr(model, "refusal", None)
     abilities = model.abilities

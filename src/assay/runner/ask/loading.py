@@ -114,7 +114,9 @@ class LoadedModels:
     """The replicas of the current model."""
 
     async def load(self, planned: PlannedTask) -> None:
-        """Load a model before the first request, because damaged weights must stop the run, not fail every sample."""
+        """Load a model before the first request, so that damaged weights stop the run
+        instead of failing every sample.
+        """
         model = planned.model
         if any(loaded is model for loaded in self._models):
             return

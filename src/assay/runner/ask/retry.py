@@ -1,9 +1,9 @@
-"""Retries: decide whether and when a failed request is sent again. This is the only place that decides it.
+"""Retries: decide whether and when a failed request is sent again. No other module decides this.
 
-The model says which failures may be temporary (`ErrorInfo.retryable`). They are retried after exponential delays
-with full jitter; a sample that has an output is never asked again. Requests to a server share a `ServerQueue`,
-which limits how many are in flight (`limiter`) and notices a server that is gone (`outage`) or never gave a proper
-reply (`beginning`). Jobs of a batch go back to the work after their delay (`schedule_retry`).
+`ErrorInfo.retryable` marks failures that may be temporary. They are retried after exponential delays with full
+jitter; a sample that has an output is never asked again. Requests to a server share a `ServerQueue`, which limits how
+many are in flight (`limiter`) and notices a server that is gone (`outage`) or never gave a proper reply
+(`beginning`). Jobs of a batch are queued again after their delay (`schedule_retry`).
 """
 
 import asyncio
@@ -48,9 +48,9 @@ class RetryPolicy:
     cap_seconds: float = 60.0
     total_seconds: float = 1800.0
     longest_wait: float = 600.0
-    """The longest wait, in seconds, that assay accepts if a server asks for one with Retry-After."""
+    """The longest Retry-After delay, in seconds, that assay accepts from a server."""
     wrong_seconds: float = 30.0
-    """How many seconds a server is tried that has given only wrong replies so far."""
+    """Seconds after which a server that has given only wrong replies is abandoned."""
 
     def allows(
         self,
@@ -101,9 +101,9 @@ class RequestState:
     seconds: float = 0.0
     """Time in attempts and between them. Waiting for a slot is not counted."""
     sent_at: float = 0.0
-    """When the latest attempt was sent."""
+    """Time at which the latest attempt was sent."""
     answers_before: int = -1
-    """How many answers the server had given when this request last failed; -1 before its first failure."""
+    """Number of answers that the server had given when this request last failed; -1 before its first failure."""
     fails_alone: bool = False
     """True if other requests were answered between its failures, so that the request is the cause, not the server."""
 
@@ -131,7 +131,7 @@ class ServerQueue:
         self._reported: set[str] = set()
         """Reasons for retries that have been reported."""
         self._final_output: Output | None = None
-        """The output of all requests once the server is given up."""
+        """The output for all requests once the server is given up."""
         self._is_stopped = False
         self._over = asyncio.Event()
         """Set when requests no longer wait: the queue was stopped, or the server was given up."""
@@ -148,7 +148,8 @@ class ServerQueue:
     ) -> Output:
         """Call `attempt` until it succeeds, fails for good, or the queue is stopped.
 
-        During an outage, return the last failure at once if `may_leave` says that another server can be asked.
+        During an outage, return the last failure at once if `may_leave()` is True, because another server can be
+        asked.
         """
         request = RequestState()
         output = Output.failed("connection", "the server is gone", retryable=True)
@@ -193,7 +194,7 @@ class ServerQueue:
         return False
 
     def _probes_now(self, request: RequestState) -> bool:
-        """Return True if this request, not sent so far, should test now whether a lost server is back."""
+        """Return True if a probe is due and this request, which was never sent, should be the probe."""
         return request.sent_at == 0.0 and self.is_probe_due(_now())
 
     async def _try_once(
@@ -286,13 +287,13 @@ class ServerQueue:
         self.outage.end()
 
     def _last_output(self) -> Output:
-        """Return the output of all requests to a server that was given up; raise if the run was stopped."""
+        """Return the final output for a server that was given up. Raise if the run was stopped."""
         if self._final_output is not None and not self._is_stopped:
             return self._final_output
         raise Stopped
 
     def _give_up(self, error: ErrorInfo, now: float) -> None:
-        """Give all requests the same failure, because the server never gave a proper reply."""
+        """Give up the server: all requests get the same failure, because it never gave a proper reply."""
         seconds = now - (self.beginning.since or now)
         problem, _, fix = error.message.partition("; fix: ")
         fix = fix or "check base_url, the name of the model and the server's own log"
@@ -344,7 +345,7 @@ def schedule_retry(
     policy: RetryPolicy,
     rng: random.Random,
 ) -> bool:
-    """Put a failed job of a batch model back into the work if its failure may be temporary. Return True if so."""
+    """Queue a failed job of a batch model again if its failure may be temporary. Return True if so."""
     error = output.error
     if error is None or not may_be_temporary(output):
         return False

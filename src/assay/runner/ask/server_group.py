@@ -123,7 +123,7 @@ def address_of(server: Model) -> str:
 
 
 def _with_name(say: Say, name: str) -> Say:
-    """Return a function that shows a line with a name in front."""
+    """Return a function that shows a line prefixed with a name."""
 
     def say_with_name(line: str) -> None:
         say(name + line)

@@ -17,7 +17,7 @@ GROW = 0.05
 EPISODE_SECONDS = 1.0
 """Rate limits within this many seconds count as one episode."""
 CAUTIOUS_ROUNDS = 10
-"""Number of clean rounds after which the limit that the server refused is tried again."""
+"""Number of clean rounds after which a limit that the server refused is tried again."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Limiter:
     slowed_at: float = float("-inf")
     """The time of the first timeout in the latest round of requests."""
     floor: float = 1.0
-    """The lowest value to which the timeouts of one round can lower the limit."""
+    """The limit before the server refused the API key; 0 if it accepted the key."""
     _waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -87,7 +87,9 @@ class Limiter:
             self._wake()
 
     def hold(self, now: float) -> None:
-        """Allow one request at a time after the server refused the API key, until it is known whether the key works."""
+        """Allow one request at a time after the server refused the API key, until
+        another reply shows whether the key works.
+        """
         if not self.limit_before_refusal:
             self.limit_before_refusal = self.limit
             self.key_refused_at = now
@@ -136,9 +138,9 @@ waiting for. A 429 without Retry-After may mean a used-up quota as well as a bus
 """
 SHORTEST_WAIT = 1.0
 MOMENT = 1e-6
-"""Events that are due within this many seconds are handled now."""
+"""Events due within this many seconds are handled immediately."""
 SILENT_TRIES = 5
-"""How often a request that times out is tried if the server has never sent anything."""
+"""Number of times that a request is tried after timeouts if the server has never sent anything."""
 
 
 @dataclass(slots=True)
@@ -146,7 +148,7 @@ class Beginning:
     """The replies of a server before its first proper answer."""
 
     seconds: float
-    """How long wrong replies are accepted before the server is given up."""
+    """Seconds for which wrong replies are accepted before the server is given up."""
     is_over: bool = False
     """True if a proper answer has arrived."""
     is_silent: bool = True
@@ -202,7 +204,8 @@ class Beginning:
         now: float,
         requested_wait: float,
     ) -> float:
-        """Return in how many seconds a server that gives only wrong replies is given up. The last attempt is due then.
+        """Return the seconds until a server with only wrong replies is given up, which is when the last attempt is
+        due.
 
         Return infinity for a server that is not about to be given up.
         """
@@ -217,7 +220,9 @@ class Beginning:
         return max(0.0, end - now)
 
     def _is_awaited(self, now: float) -> bool:
-        """Return True if a request is in flight for longer than wrong replies took: it may get a proper answer."""
+        """Return True if a request has been in flight longer than any wrong reply took,
+        so it may get a proper answer.
+        """
         longest = max(self.slowest, SHORTEST_WAIT)
         return any(now - sent > longest for sent in self._sent.values())
 
@@ -225,15 +230,15 @@ class Beginning:
 GONE = frozenset({"connection", "broken_reply", "http", "unavailable", "tls"})
 """Kinds of retryable failures that may mean that the server is gone."""
 ABOUT_THE_SERVER = frozenset({"connection", "broken_reply", "tls"})
-"""Kinds of failures that never depend on the request, unlike the others in `GONE`."""
+"""Kinds of failures that never depend on the request, unlike the other kinds in `GONE`."""
 MOST_LOST = 8
-"""Number of failures in a row that mean an outage. Fewer are enough if fewer requests may be in flight."""
+"""Number of consecutive failures that mean an outage. Fewer are enough if fewer requests may be in flight."""
 LONGEST_PAUSE = 15.0
 """Longest time between two probes of a server that is gone, in seconds."""
 LONGEST_OUTAGE = 600.0
 """Duration of an outage in seconds after which requests no longer wait for the server, and fail."""
 POLITENESS = 0.5
-"""Extra seconds that a request waits before probing again after a failed probe, so that other requests can probe."""
+"""Extra seconds before a request whose probe failed may probe again, so that other requests can probe."""
 
 
 def requested_wait(error: ErrorInfo) -> float:
@@ -261,9 +266,9 @@ class Outage:
     began: float = 0.0
     """The time of the first failure since the last answer."""
     look_at: float = 0.0
-    """When the next probe is due."""
+    """Time of the next probe."""
     not_before: float = 0.0
-    """The earliest time at which the server asked to be tried again."""
+    """Earliest time at which the server, by its own request, may be tried again."""
     loser: object = None
     """The request that failed last. It waits longer before the next probe, so that another request makes it."""
     is_certain: bool = False
@@ -279,11 +284,11 @@ class Outage:
 
     @property
     def is_on(self) -> bool:
-        """True if the server is assumed to be gone."""
+        """True if the server is assumed to be unreachable."""
         return self.is_certain and self.lost >= max(3, min(MOST_LOST, self.window))
 
     def is_hopeless(self, now: float) -> bool:
-        """Return True if the server has been gone for too long."""
+        """Return True if the outage has lasted too long."""
         return self.is_on and now - self.began >= LONGEST_OUTAGE
 
     def note(
@@ -293,7 +298,7 @@ class Outage:
         whose: object = None,
         longest_wait: float = math.inf,
     ) -> None:
-        """Record an answer (`error` is None) or a failure of the request `whose`; a timeout is neither."""
+        """Record an answer (`error` is None) or a failure of the request `whose`. Timeouts are ignored."""
         if error is not None and error.kind == "timeout":
             return
         if error is None or error.kind not in GONE or not error.retryable:

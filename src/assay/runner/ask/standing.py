@@ -1,7 +1,7 @@
 """Ask a model for callers such as drivers and judges, instead of for the rows of a task.
 
-For a server, each call sends its own requests, and all calls share one queue. A model that works in batches stays
-active between calls: requests that arrive while it works form the next batch, which makes a local judge fast.
+For a server, each call sends its requests separately, and all calls share one queue. A model that works in batches
+stays active between calls: requests that arrive while it works form the next batch, which makes a local judge fast.
 Replicas split the requests of one call evenly.
 """
 
@@ -33,7 +33,7 @@ class Standing:
         self._open: set[Work] = set()
         """The jobs of each call in progress, for a server or replicas."""
         self._calls: dict[int, _Call] = {}
-        """By id of the job object: the call that waits for it."""
+        """The call that waits for each job, by id of the job object."""
         self.stopped = False
 
     async def ask(
@@ -150,7 +150,7 @@ class Standing:
 
 
 class Unkept:
-    """A sink that does nothing, for models that are asked outside a run."""
+    """A sink that discards answers, for models that are asked outside a run."""
 
     def keep(self, answers: Answers) -> None:
         """Do nothing."""

@@ -1,4 +1,4 @@
-"""Threads for blocking code of users: models, loading, slow scorers.
+"""Threads for blocking user code: models, loading, slow scorers.
 
 They are daemons. A call in progress cannot be stopped, and a process that was told to end must not wait for it, as
 the interpreter would for the threads of `concurrent.futures`.

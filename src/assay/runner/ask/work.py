@@ -11,7 +11,7 @@ from ...core import Output, Request, Sample
 
 @dataclass(slots=True)
 class Job:
-    """One request, with the sample to which it belongs."""
+    """One request, with the sample that it belongs to."""
 
     sample: Sample
     request: Request
@@ -36,7 +36,7 @@ class Job:
     offset: int = 0
     """Offset of the answer's line in the journal, once it is written."""
     known_messages: int = 0
-    """Number of messages that are in the journal's record of the previous round and left out of this one's."""
+    """Number of messages left out of this record, because the journal's record of the previous round has them."""
 
 
 class JobQueue(deque[Job]):
@@ -68,7 +68,7 @@ class Work:
         self._rows = rows
         self._job_of = job_of
         self.most: int | None = None
-        """The largest possible number of jobs; None if unknown."""
+        """Upper limit of the number of jobs; None if unknown."""
         self._is_behind = is_behind
         self._is_exhausted = False
         self.whole_dialogues = whole_dialogues
@@ -81,7 +81,9 @@ class Work:
         self._when_stopped: list[Callable[[], None]] = []
 
     def when_stopped(self, call: Callable[[], None]) -> None:
-        """Register a function to call when the work is stopped. It is called at once if that has already happened."""
+        """Register a function to call when the work is stopped. It is called at once if
+        the work has already been stopped.
+        """
         self._when_stopped.append(call)
         if self.stopped:
             call()
@@ -141,7 +143,7 @@ class Work:
         return self._is_talking and self.in_flight > 0
 
     def rest(self) -> Iterator[Any]:
-        """Return an iterator over the rows that were not read before the work was stopped."""
+        """Return an iterator over the rows that were unread when the work was stopped."""
         self._is_exhausted = True
         return self._rows
 
@@ -160,9 +162,9 @@ class Work:
         self._changed.set()
 
     def hold(self) -> None:
-        """Count one more thing as in flight that is not a request, such as the tool calls of a sample.
+        """Count work other than a request as in flight, such as the tool calls of a sample.
 
-        `finished` ends it.
+        Call `finished` when it ends.
         """
         self.in_flight += 1
 
@@ -193,7 +195,7 @@ class Work:
         return False
 
     def stop(self) -> None:
-        """Give out no more jobs, and wake all that wait."""
+        """Give out no more jobs, and wake all callers that wait."""
         self.stopped = True
         self._changed.set()
         for call in self._when_stopped:

@@ -9,20 +9,20 @@ from ...core import ErrorBudgetExceeded, ErrorInfo, UsageError
 from ...core.output import MISSING
 
 SMALLEST_BASE = 100
-"""Smallest number of samples for which failures are counted as a share: two failures of ten do not stop a run."""
+"""Minimum number of samples for which failures are measured as a share: two failures of ten do not stop a run."""
 AUTH_ERRORS = 3
 ALIKE_ERRORS = 3
 """A run stops if this many calls fail in the same way before the first answer."""
 HOPELESS = frozenset(
     {"http", "exception", "quota", "tls", "bad_response", "connection"}
 )
-"""Kinds of failure that further calls do not change, if they are not retryable."""
+"""Kinds of failure that further calls cannot change, if they are not retryable."""
 _CODE_LINE = re.compile(r"\([^()]+:\d+\)$")
-"""Finds the file and line of an exception at the end of its message: `(model.py:12)`."""
+"""Matches the file and line of an exception at the end of its message: `(model.py:12)`."""
 _VARIABLE = re.compile(r"[0-9a-f]{8,}|\d+")
-"""Finds numbers and ids, which differ between messages about the same fault."""
+"""Matches numbers and ids, which differ between messages about the same fault."""
 GIVEN_UP = "wrong_replies"
-"""The kind of failure of all requests to a server that never gave a proper reply."""
+"""The kind of failure that all requests get once a server is given up."""
 NOT_COUNTED = frozenset({"data", MISSING})
 """Kinds of failure that are not the fault of the infrastructure."""
 
@@ -41,11 +41,11 @@ class ErrorBudget:
         self._answering: set[str] = set()
         """Models that have given an answer; "" for the model of the run, otherwise the role of a helper."""
         self._alike: dict[str, Counter[str]] = {}
-        """For each model without an answer so far: how often its calls failed in each way."""
+        """For each model without an answer so far: number of failed calls by kind of failure."""
         self._scoring: set[str] = set()
         """Scorers that have given a score."""
         self._score_faults: dict[str, Counter[str]] = {}
-        """For each scorer without a score so far: how often it failed at each line of its file."""
+        """For each scorer without a score so far: number of failures at each line of its file."""
         self._first = self._own_fix = ""
         self._share: float | None = None
         self._most: int | None = None
@@ -214,7 +214,7 @@ class ErrorBudget:
 
 
 def _signature(error: ErrorInfo) -> str:
-    """Return what failures with the same cause share: the line of code, or the message without its numbers."""
+    """Return a text shared by failures with the same cause: the line of code, or the message without its numbers."""
     line = _CODE_LINE.search(error.message)
     if error.kind == "exception" and line is not None:
         return line[0]

@@ -1,10 +1,10 @@
-"""Leaked targets: a target that occurs literally in its own prompt.
+"""Leaked targets: a target that occurs literally in its prompt.
 
-A model that repeats the prompt would seem perfect. A transcript in the prompt of a recording is never intended:
-such a task is refused, and a later sample with this fault is a data error. In other tasks it may be intended, for
-example if the answer is a sentence of a passage; it is counted and reported. Only long targets are searched for,
-since labels and short answers occur in many questions. A short target counts only if it is a whole message, and is
-neither a number nor a single character.
+A model that repeats the prompt would seem perfect. A transcript in the prompt of a recording is never intended: such
+a task is refused, and a later sample with this fault is a data error. In other tasks it may be intended, for example
+if the answer is a sentence of a passage; it is counted and reported. Only long targets are searched for, since labels
+and short answers occur in many questions. A short target counts only if it is a whole message, and is neither a
+number nor a single character.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from ..scoring.scoring import Scoring
 FEW_WORDS = 4
 LONG_WORD = 24
 LONG_HAN = 8
-"""Smallest length of a target that counts as long in a script without blanks, such as Chinese."""
+"""Minimum length of a target that counts as long in a script without blanks, such as Chinese."""
 
 
 class Leaks:
@@ -47,7 +47,7 @@ class Leaks:
         self._ids[sample.id] = None
 
     def is_transcript(self, prompt: Prompt) -> bool:
-        """Return True if the task is to transcribe a recording in this prompt."""
+        """Return True if the task is to transcribe a recording that the prompt contains."""
         return (
             self._for_transcripts
             and self._looks
@@ -88,7 +88,9 @@ def is_leak(
     *,
     fold: bool = False,
 ) -> bool:
-    """Return True if a target occurs in its prompt although it should not. With `fold`, case is ignored."""
+    """Return True if a target occurs in its prompt and the task does not require that.
+    With `fold`, case is ignored.
+    """
     target = sample.target
     if (
         target is None
@@ -109,7 +111,7 @@ def _tells(
     prompt: Prompt,
     fold: bool,
 ) -> bool:
-    """Return True if a message of the prompt contains the target as part of its text.
+    """Return True if a message of the prompt reveals the target.
 
     Few-shot examples are not searched.
     """

@@ -22,7 +22,7 @@ from .leaks import Leaks
 from .spelling import Spelling
 
 Place = tuple[str, int, int]
-"""What identifies an answer: sample, epoch and round."""
+"""Identifies an answer: sample, epoch and round."""
 
 
 class Cuts:
@@ -107,10 +107,10 @@ class Cuts:
 
 
 LEAST = 10
-"""Number of samples from which on the same answer to all of them cannot be a coincidence."""
+"""Minimum number of samples for which identical answers cannot be a coincidence."""
 LEAST_EMPTY = 2
 LEAST_TARGETS = 5
-"""Number of samples from which on the same target for all of them is worth a note."""
+"""Minimum number of samples for which identical targets are reported."""
 NOTHING = frozenset({"", "null", "none"})
 """Texts that mean "no answer", without quotes and in lower case."""
 
@@ -401,7 +401,7 @@ class Remarks:
     ) -> "Remarks":
         """Create the notes for the scorers of a task and the kinds of media that its answers should have.
 
-        `can_shuffle` says whether `--shuffle_choices` would be accepted for a sample.
+        `can_shuffle` returns True if `--shuffle_choices` would be accepted for a sample.
         """
         return cls(
             Leaks(scorings, produces),

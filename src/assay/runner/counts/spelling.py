@@ -23,7 +23,7 @@ _TYPOGRAPHIC = str.maketrans("‘’‚“”„«»‐‑‒–—−", '\'\'\'
 
 
 class Spelling:
-    """Counts answers of one task × model that only spelling makes wrong, for scorers that compare every character."""
+    """Counts answers that are wrong only because of their spelling, for scorers that compare every character."""
 
     def __init__(self, scorings: Sequence[Scoring] = ()) -> None:
         names = [
@@ -161,7 +161,7 @@ def _is_loosely_equal(
 
 
 def is_list_text(target: str) -> bool:
-    """Return True for the text of a list of texts or numbers, such as `['x', 'y']`."""
+    """Return True if a text is a list of texts or numbers, such as `['x', 'y']`."""
     text = target.strip()
     has_brackets = text.startswith("[") and text.endswith("]")
     if len(text) > 2000 or not has_brackets:

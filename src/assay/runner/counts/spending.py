@@ -1,8 +1,8 @@
 """Tokens, seconds and cost, summed over all requests, and the limit that `--budget` sets.
 
-`--budget` limits the money, time or tokens that a run may spend before it stops asking. The spending of earlier
-sessions of a resumed run counts, too. If backends do not report the cost of an answer, the limit cannot be checked, and
-the run stops at its first answer rather than overspend.
+`--budget` limits the money, time or tokens that a run may spend before it sends no more requests. The spending of
+earlier sessions of a resumed run counts, too. If backends do not report the cost of an answer, the limit cannot be
+checked, and the run stops at its first answer rather than overspend.
 """
 
 import math
@@ -75,7 +75,8 @@ def spent(usage: Mapping[str, Mapping[str, Any]]) -> str:
 def model_options(args: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options for the model, without those for the runner. Raise for invalid prices and think tags.
 
-    Prices are for the forecast and the usage report. `think_tags` says how the runner separates reasoning from answers.
+    Prices are for the forecast and the usage report. `think_tags` controls how the runner separates reasoning from
+    answers.
     """
     read_think_tags(args.get(THINK_TAGS), "--model_args")
     for name in PRICES:
@@ -90,7 +91,7 @@ def model_options(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class UsageMeter:
-    """Measures the usage of one task × model: seconds, throughput, tokens and cost, starting now."""
+    """Measures the usage of one task × model from now on: seconds, throughput, tokens and cost."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -220,7 +221,7 @@ class SpendingLimit:
             self.when_reached(reason)
 
     def reached(self) -> str:
-        """Return why nothing more may be asked; empty if the limit is not reached."""
+        """Return the reason why no more requests may be sent; empty if no limit is reached."""
         for allowance in self._allowances:
             if allowance.unit != "seconds" and self._unknown:
                 return f"--budget {allowance.text}: {self._unknown}"
@@ -237,7 +238,7 @@ def spent_of(
     usage: Usage | None,
     prices: Mapping[str, Any],
 ) -> tuple[float | None, float | None]:
-    """Return the tokens and the cost of one answer; None in place of a number that is unknown."""
+    """Return the tokens and the cost of one answer, with None for unknown numbers."""
     if usage is None:
         return None, None
     counts = []

@@ -67,9 +67,9 @@ class RecordingEngine:
     spread: Spreading | None = None
     """A function that starts the replicas of the model; None if it has no replicas."""
     calls: int = field(default=0, init=False)
-    """Number of prompts that the driver has sent, answered from the journal or by the model."""
+    """Number of prompts that the driver has sent, whether the journal or the model answered them."""
     failure: AssayError | None = field(default=None, init=False)
-    """Why the run cannot continue. Every later call raises it again, even if the driver swallowed it."""
+    """Reason why the run cannot continue. Every later call raises it again, even if the driver swallowed it."""
     stopped: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -101,10 +101,11 @@ class RecordingEngine:
         ids: Sequence[str] = (),
         targets: Sequence[Any] = (),
     ) -> list[Output]:
-        """Return the answers in the order of the prompts. Prompts that the journal answers are not sent to the model.
+        """Return the answers in the order of the prompts. Prompts with an answer in the journal are not sent to the
+        model.
 
-        `ids` are the samples to which the prompts belong, so that `assay show RUN --sample ID` finds them. If there
-        are several prompts for a sample, they become rounds. A failed request is an `Output` with `error`.
+        `ids` are the samples that the prompts belong to, so that `assay show RUN --sample ID` finds them. Several
+        prompts for one sample become rounds. A failed request is an `Output` with `error`.
         """
         if self.failure is not None:
             raise self.failure
@@ -200,10 +201,10 @@ class RecordingEngine:
         await self._standing.close()
 
     def _batch_size(self) -> int | None:
-        """Return the user's batch size if the model declares that it works in larger batches than one; else None.
+        """Return the user's batch size if the model declares a batch size above 1; else None.
 
-        Otherwise the user's option is meant for the driver's own loop. Such models get batches so small that a kill
-        costs little.
+        For other models, the user's option sets the batches of the driver's own loop. These models get batches so
+        small that a kill loses little work.
         """
         declared = getattr(self.model, "batch_size", None)
         if declared is not None and declared > 1:
@@ -328,7 +329,7 @@ class RecordingEngine:
         return outputs, unanswered
 
     def _recall(self, job: Job) -> Output | None:
-        """Return a known answer from this run's journal or the shared cache, or None."""
+        """Return a known answer from this run's journal or the shared cache; None if there is none."""
         stored = self.asking.known(job)
         if stored is None:
             output = self.asking.cached(job)
@@ -390,7 +391,7 @@ class RecordingEngine:
         id: str,
         message: str,
     ) -> None:
-        """Count an outcome on the progress display, and keep the first example of it."""
+        """Count an outcome on the progress display, and keep the first example of each."""
         self._progress.count(outcome)
         self._progress.first_errors.setdefault(outcome, f"{id}: {message}")
 

@@ -38,9 +38,9 @@ class EarlyStop:
         self._sequence = sequence_of(scoring, is_paired=rule.is_paired)
         self._seed = planned.run.seed or 0
         self._pending: dict[int, int] = {}
-        """Offsets of score lines in the journal, by position of the sample and epoch among all."""
+        """Offsets of score lines in the journal, by the position of their sample and epoch in the run."""
         self._left_out: set[int] = set()
-        """Positions of the bad rows, which have one score line and not one for each epoch."""
+        """Positions of the bad rows, which have one score line instead of one per epoch."""
         self._read = 0
         self._next = 0
         """Position of the first sample that lacks a score in some epoch."""
@@ -50,7 +50,7 @@ class EarlyStop:
         self._metric = ""
         self._is_reached = False
         self.fault = ""
-        """Why the rule cannot be applied; empty while it can."""
+        """Reason why the rule cannot be applied; empty while it can."""
 
     def leave_out(self, sample: int) -> None:
         """Do not wait for every epoch of this bad row: it has one score line, not one per epoch."""
@@ -79,7 +79,7 @@ class EarlyStop:
         return self._is_reached
 
     def notes(self, samples: int, *, is_whole: bool) -> Iterator[str]:
-        """Yield a note that says whether the rule ended the run.
+        """Yield a note on whether the rule ended the run.
 
         `is_whole` is False if an interruption or a budget ended the run.
         """

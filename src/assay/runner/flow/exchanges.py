@@ -17,7 +17,7 @@ from ..counts.spending import spent_of
 from .drivers import RecordingEngine
 
 ROLE = "agent"
-"""Suffix of the task name under which the journal has an agent's requests and answers."""
+"""Suffix of the task name under which the journal stores an agent's requests and answers."""
 
 
 @dataclass(eq=False)
@@ -28,7 +28,7 @@ class RecordedConversations:
     unmeasured: Unmeasured
 
     def begin(self, id: str, epoch: int) -> "RecordedConversation":
-        """Begin the conversation of a sample, with the exchanges of an earlier run."""
+        """Begin the conversation of a sample with the exchanges recorded by an earlier run."""
         stored = self.engine.asking.stored(id, epoch)
         keys = [answer.key if answer else "" for answer in stored]
         return RecordedConversation(self.engine, id, epoch, keys, self.unmeasured)
@@ -54,14 +54,14 @@ class RecordedConversation:
     unmeasured: Unmeasured
     used: Used = field(default_factory=Used)
     _repeats: Counter[str] = field(default_factory=Counter)
-    """By key: how often the program has sent the same request."""
+    """Number of times that the program has sent the same request, by key."""
     _last: tuple[int, tuple[Message, ...]] = (-1, ())
     """Round and messages of the previous exchange."""
     _number: int = 0
     """The number of the next exchange."""
 
     async def ask(self, prompt: Prompt) -> tuple[int, Output]:
-        """Return the number of the exchange and the model's answer, which is taken from the journal if it is there."""
+        """Return the number of the exchange and the model's answer, from the journal if it is recorded there."""
         number = self._number
         self._number += 1
         try:
@@ -79,7 +79,7 @@ class RecordedConversation:
     def _job(self, prompt: Prompt) -> Job:
         """Return the job that sends a prompt.
 
-        Its key contains the sample, and how often the program sent this prompt before.
+        Its key depends on the sample, and on how often the program has sent this prompt before.
         """
         planned = self.engine.planned
         asking = self.engine.asking

@@ -1,11 +1,11 @@
-"""Floors: the score of agents that do nothing, shown next to the number of the model.
+"""Floors: the score of agents that do nothing, shown next to the score of the model.
 
 A task with tools is run once with `null`, which calls nothing, and once with `spam`, which calls each tool once. A
-task for an agent program is run with the program `null`, which ends at once. These runs are in the folder `floors`
-of the run, so that they are measured once, are resumed like any other, and can be inspected.
+task for an agent program is run with the program `null`, which ends at once. These runs are in the folder `floors` of
+the run, so that they are measured once, are resumed like any other, and can be inspected.
 
-A floor must cost nothing. So a simulated user is played by `brief_user`, unless `--floors on` allows the real one,
-and a task that needs a judge or another model has no floor.
+A floor must cost nothing. So `brief_user` plays a simulated user, unless `--floors on` allows the real one, and a
+task that needs a judge or another model has no floor.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ FREE_ROLES = (SANDBOX, USER)
 """Roles of helper models that cost nothing while a floor is measured."""
 REACHES_FLOOR = "not above the floor"
 Floors = Mapping[tuple[str, str], Mapping[str, float]]
-"""The floors of a run. By task and metric: the score of each agent that does nothing, by the agent's name."""
+"""The floors of a run, by task and metric: the score of each agent that does nothing, by the agent's name."""
 
 
 def tasks_with_floors(
@@ -58,7 +58,7 @@ def tasks_with_floors(
 
 
 def has_floor(planned: PlannedTask) -> bool:
-    """Return True if a task has tools or an agent program, and the agent is not a floor agent itself."""
+    """Return True if a task has tools or an agent program, and the agent is not itself a floor agent."""
     if isinstance(planned.model, AgentModel):
         return not planned.model.program.is_built_in
     return planned.tools is not None and planned.model_name not in AGENTS
@@ -115,7 +115,7 @@ def floor_models(planned: PlannedTask) -> dict[str, Model]:
 
 
 def floor_options(run: RunOptions) -> RunOptions:
-    """Return the options for measuring floors: the same samples and limits, without options for the model."""
+    """Return the options for measuring floors: the same samples and limits, without model options."""
     judges: Mapping[str, str] = run.judges
     judge_args: Mapping[str, Any] = run.judge_args
     if run.floors != "on":

@@ -74,7 +74,7 @@ class Helper(GivenModel):
         prompt: Prompt,
         options: GenerateOptions | None = None,
     ) -> Output:
-        """Return the answer, from the journal if it is there. Media are sent without their metadata."""
+        """Return the answer, from the journal if it is recorded there. Media are sent without their metadata."""
         job = self._job(*without_metadata(prompt), options)
         key = job.request.key
         calls = helper_calls.get()
@@ -182,7 +182,7 @@ class Helpers:
         return ModelsByRole({role: self._built[role] for role in roles})
 
     def single(self) -> list[str]:
-        """Return a note for each helper in this process, which has a single copy although the model has replicas."""
+        """Return a note for each helper in this process that has only one copy although the model has replicas."""
         notes = []
         for role, helper in self._built.items():
             if not helper.is_served:
@@ -197,7 +197,8 @@ class Helpers:
         scorings: Sequence[Scoring],
         say: Callable[[str], None] | None = None,
     ) -> list[str]:
-        """Test each judge with canaries: answers that only demand the top grade. Return a line for the notes by judge.
+        """Test each judge with canaries, which are answers that only demand the top grade. Return a note for each
+        judge.
 
         The calls are stored as `TASK#canary`.
         """

@@ -11,7 +11,7 @@ from types import FrameType
 from ..ask.schedule import DRAIN_SECONDS
 
 ANSWERS_WITHIN = 1.0
-"""Seconds within which the event loop answers, unless a scorer or other user code blocks it."""
+"""Seconds within which the event loop responds, unless a scorer or other user code blocks it."""
 
 
 @contextlib.contextmanager
@@ -49,7 +49,7 @@ class _Interruption:
         self._stop = stop
         self._stop_at_once = stop_at_once
         self.signals = 0
-        """Number of signals to which the run has reacted."""
+        """Number of signals that were handled."""
         self._sent = 0
         """Number of signals that arrived."""
         self._is_blocked = False
@@ -91,7 +91,7 @@ class _Interruption:
         number: int,
         _frame: FrameType | None,
     ) -> None:
-        """Handle a signal in the main thread, whatever code runs there. Raise in code that blocks the event loop."""
+        """Handle a signal in the main thread. If the running code blocks the event loop, raise an exception in it."""
         if not self._is_blocked:
             self._sent += 1
             if self._sent == 1:
@@ -122,7 +122,7 @@ class _Interruption:
                 signal.pthread_kill(threading.main_thread().ident or 0, number)
 
     def _loop_answers(self) -> bool:
-        """Return True if the event loop calls a function in time."""
+        """Return True if the event loop calls a function within `ANSWERS_WITHIN` seconds."""
         answered = threading.Event()
         try:
             self._loop.call_soon_threadsafe(answered.set)

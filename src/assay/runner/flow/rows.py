@@ -40,12 +40,12 @@ from .verdicts import Verdicts
 
 
 class Row(NamedTuple):
-    """One sample in one epoch, with its number in the journal, if it is there."""
+    """One sample in one epoch, with its number in the journal's index."""
 
     item: Sample | BadSample
     epoch: int
     order: int
-    """Position of this sample and epoch among all of the run."""
+    """Position of this sample and epoch in the run."""
     number: int
     """Number of this sample and epoch in the journal's index; -1 if the journal does not have it."""
 
@@ -69,13 +69,13 @@ class TaskRun:
         """The number of samples, including bad ones. Epochs are not counted."""
         self.chance = ChanceLevel()
         self.unanswered: list[str] = []
-        """Ids of samples without an answer, if the model must not be asked."""
+        """Ids of samples without an answer, in a run that must not ask the model."""
         self.redacted = 0
-        """Number of answers that contained a secret and were therefore scored in the redacted form of the journal."""
+        """Number of answers that contained a secret, so that their redacted text from the journal was scored."""
         self.is_spent: Callable[[], bool] = lambda: False
-        """Returns True if the budget is used up. Answers in the journal still count."""
+        """Function that returns True if the budget is used up. Answers in the journal still count."""
         self.early: EarlyStop | None = None
-        """The rule of `--until`, if there is one."""
+        """Applies the `--until` rule; None without such a rule."""
         self._known_by_id = known_by_id
         self._may_be_finished = (
             known_by_id and asking.may_ask and planned.template.next_turn is None
@@ -109,7 +109,7 @@ class TaskRun:
             self.tool_rounds = ToolRounds(self, tool_set, models, say)
 
     def is_behind(self) -> bool:
-        """Return True if no more rows should be read, because many samples or scores are unfinished."""
+        """Return True if too many samples or scores are pending, so that no more rows should be read."""
         if self.tool_rounds is not None and self.tool_rounds.is_behind():
             return True
         return self.verdicts.is_behind()
@@ -140,7 +140,7 @@ class TaskRun:
         work: Work,
         asker: Asker | None,
     ) -> None:
-        """Ask and score until nothing is left. Without an asker, only wait for scores."""
+        """Ask and score until nothing is left. Without an asker, only wait for pending scores."""
         self.work = work
         try:
             if asker is not None:
@@ -215,7 +215,7 @@ class TaskRun:
         return self._job(sample, row.epoch, row.order)
 
     def _has_enough(self, position: int) -> bool:
-        """Return True if `--until` ends the run before this row, now or when the answers were first asked for."""
+        """Return True if `--until` ends the run before this row, or ended the earlier run there."""
         if (
             self.early is not None
             and self.planned.counted_rows is None
@@ -305,7 +305,9 @@ class TaskRun:
         stored: Sequence[Answered | None],
         round: int = 0,
     ) -> None:
-        """If the model must not be asked, count a sample's failure in an earlier run, or list it as unanswered."""
+        """Handle a sample in a run that must not ask the model: count its earlier
+        failure, or list it as unanswered.
+        """
         answers = stored[: round + 1]
         if answers and answers[-1] is not None and answers[-1].failed:
             self._reuse(sample, epoch, order, answers, stored)
@@ -322,7 +324,7 @@ class TaskRun:
         return prompt
 
     def _built_prompt(self, sample: Sample) -> Prompt:
-        """Build the prompt of a sample with the task's template, or with the model if it builds its own prompts."""
+        """Build the prompt of a sample with the task's template, unless the model builds the prompt itself."""
         prompt: Prompt = self.planned.template(sample)
         if self._builds_prompt is not None:
             try:
@@ -350,7 +352,7 @@ class TaskRun:
     ) -> Request:
         """Return a request with its seed and its key.
 
-        The key leaves out the first `known_messages` messages, which the key of the previous round covers.
+        The key leaves out the first `known_messages` messages, which are part of the previous round's key.
         """
         options = self.planned.options_for(prompt)
         seed, draw = seeds_of(options.seed, sample.id, epoch, round)
@@ -379,7 +381,7 @@ class TaskRun:
         stored: Sequence[Answered | None],
         sample: Sample,
     ) -> Sequence[Answered | None]:
-        """Return the stored answers if the journal has an answer for each round of the sample; else an empty sequence.
+        """Return the stored answers if every round of the sample has one; else an empty sequence.
 
         Rounds that the sample no longer has are left out.
         """
@@ -402,7 +404,8 @@ class TaskRun:
     ) -> None:
         """Reuse answers of the journal, and their scores unless a scorer or the sample has changed.
 
-        `stored` has the journal's answers for this sample and epoch. Only to these do its scores belong.
+        `stored` has the journal's answers for this sample and epoch. The journal's scores apply to these answers
+        only.
         """
         stale = self.count_reused(sample, epoch, order, answers, stored)
         if stale:
@@ -440,7 +443,7 @@ class TaskRun:
         epoch: int,
         count: int,
     ) -> None:
-        """Record how many rounds count if the journal has more of them than the sample has now."""
+        """Record the number of rounds that count if the journal has more rounds than the sample has now."""
         if len(self.asking.stored(id, epoch)) > count:
             self.planned.rounds[id, epoch] = count
 
@@ -463,7 +466,7 @@ class TaskRun:
         order: int,
         epoch: int = 0,
     ) -> None:
-        """Count a sample that cannot be asked: write a `data_error` score of every scorer for it."""
+        """Count a bad row: write a `data_error` score for it for every scorer."""
         message = scrub(message)
         bad = Sample(id, fields={"error": message})
         is_new = (id, epoch) not in self._index.answers
@@ -477,7 +480,7 @@ class TaskRun:
         self.progress.done += 1
 
     def keep(self, answers: Answers) -> None:
-        """Write answers to the journal. When this returns, they survive a kill."""
+        """Write answers to the journal. Once this returns, the answers survive a kill of the process."""
         self.asking.keep(answers)
 
     def judge(self, answers: Answers) -> None:
@@ -505,7 +508,7 @@ class TaskRun:
         self.verdicts.check()
 
     def _look_again(self) -> None:
-        """Wake callers that wait for jobs after a delayed score, because more rows may be read now."""
+        """Wake callers that wait for jobs after a delayed score, because more rows may now be read."""
         if self.work is not None:
             self.work.look_again()
 
@@ -556,7 +559,7 @@ class TaskRun:
     ) -> Job | None:
         """Return the first round without an answer; None if the dialogue is complete.
 
-        A model that keeps the history itself starts from the first round.
+        If the model keeps the history itself, return the first round of all.
         """
         dialogue = self._begin_dialogue(sample, request.prompt, epoch)
         first = job = Job(sample, request, epoch, order=order)

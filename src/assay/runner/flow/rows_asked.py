@@ -88,7 +88,7 @@ def _batch_asker(
     say: Say,
     whisper: Say,
 ) -> BatchAsker:
-    """Return the object that asks the model through its batch API."""
+    """Return the asker that uses the model's batch API."""
     planned = task_run.planned
     task = planned.task.name
     name = planned.model_name
@@ -122,7 +122,7 @@ async def _ask_replicas(
     preflight: Preflight,
     hold: Callable[[Work], None],
 ) -> None:
-    """Ask through replicas. Only they load the model."""
+    """Ask through replicas. Only the replicas load the model."""
     planned = task_run.planned
     progress = task_run.progress
     is_whole = getattr(planned.model, "whole_dialogues", False)

@@ -67,7 +67,7 @@ class Session:
     ask_model: bool
     cache: ResponseCache | None = None
     floors: Floors = field(default_factory=dict)
-    """By task and metric: the scores of agents that do nothing, for tasks with tools."""
+    """The scores of agents that do nothing, by task and metric, for tasks with tools."""
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
@@ -79,13 +79,13 @@ class Session:
         self.usage: dict[str, Any] = {}
         self.stopped = False
         self._under_way: list[Stoppable] = []
-        """The models, judges and jobs that are in use now, so that an interruption can stop them."""
+        """The models, judges and jobs in use, which an interruption stops."""
         self._failure: AssayError | None = None
         self._is_incomplete = False
         self._at_once = False
         self._spending: SpendingLimit | None = None
         self._spent = ""
-        """Why the run must not send more requests; empty until `--budget` is used up."""
+        """Reason why the run must not send more requests; empty until `--budget` is used up."""
         self._models = LoadedModels(self.options, self._say, self._whisper)
 
     async def run(self) -> RunResult:
@@ -164,7 +164,7 @@ class Session:
         return self._finish(manifest)
 
     def _name_own_models(self) -> None:
-        """Tell the user which model is asked if a task's files define several and the run names none."""
+        """Tell the user which model is evaluated if a task's files define several and the run names none."""
         for planned in self.planned_tasks:
             others = [
                 name for name in planned.task.models if name != planned.model_name
@@ -210,7 +210,7 @@ class Session:
         helpers: Helpers,
         earlier: EarlierRun,
     ) -> TaskRun:
-        """Return the object that asks and scores the rows of a task, with its tools and its rule to stop early."""
+        """Return the `TaskRun` that asks and scores the rows of a task, with its tools and its stopping rule."""
         is_unknown = planned.unchecked or planned.makes_rows
         is_known = not is_unknown or not self.ask_model
         task_run = TaskRun(planned, asking, known_by_id=is_known)
@@ -323,7 +323,7 @@ class Session:
         planned: PlannedTask,
         asking: Asking,
     ) -> Helpers:
-        """Build the helper models of a task × model, and give them to its scorers."""
+        """Build the helper models of a task × model, and pass them to its scorers."""
         models = self._models.helpers
         helpers = Helpers(
             self.options,
@@ -405,7 +405,7 @@ class Session:
             await task_run.score_only()
 
     def _hold(self, under_way: Stoppable) -> None:
-        """Register an object that an interruption stops. If the interruption came first, it is stopped at once."""
+        """Register an object that an interruption must stop. If the interruption came first, stop it immediately."""
         self._under_way.append(under_way)
         if self.stopped:
             under_way.stop()
@@ -533,7 +533,7 @@ class Session:
         self.watcher.say(line)
 
     def _say_fault(self, error: AssayError) -> None:
-        """Report an error that leaves a metric without a value. The same error is reported once."""
+        """Report an error that leaves a metric without a value. Each error is reported once."""
         self._is_incomplete = True
         if self.writer.redactor.text(str(error)) not in self.notes:
             self._say(str(error))

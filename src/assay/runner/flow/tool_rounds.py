@@ -1,11 +1,11 @@
 """Samples with tools: after an answer with calls, run them, record the results, and queue the next round.
 
 The results of one answer are a line of the task `TASK#tools` in the journal, under the key of the answered request.
-It is written before the model is asked again, so that a kill loses at most the calls that were running.
+The line is written before the model is asked again, so that a kill loses at most the calls that were running.
 
 After a restart, a sample is replayed from its first round: answers come from the journal, and so do the results of
-tools without state. Calls that change a state are repeated, and their results compared with the recorded ones. If
-one differs, the sample continues from there with the new result, and the run reports it.
+tools without state. Calls that change a state are repeated, and their results compared with the recorded ones. If one
+differs, the sample continues from there with the new result, and the run reports it.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 MOST_OPEN = 256
 """Maximum number of samples with tools in progress, unless the run limits the requests in flight."""
 Place = tuple[str, int]
-"""What identifies a sample in progress: its id and its epoch."""
+"""Identifies a sample in progress: its id and its epoch."""
 
 
 @dataclass(eq=False)
@@ -72,7 +72,7 @@ class SampleAtWork:
     """The messages of the conversation so far, as (role, text)."""
     call_ids: set[str] = field(default_factory=set)
     restarted: bool = False
-    """True if a call that was repeated after a restart gave another result than before."""
+    """True if a call that was repeated after a restart returned a different result."""
 
     def add_round(
         self,
@@ -80,7 +80,7 @@ class SampleAtWork:
         known_messages: int,
         output: Output,
     ) -> None:
-        """Keep a round for the scorers."""
+        """Store a round for the scorers."""
         new = []
         for m in request.messages[known_messages:]:
             if m.parts is not None:
@@ -129,7 +129,7 @@ class ToolRounds:
         self._broken: BaseException | None = None
         self._hung: set[str] = set()
         self._cut: Counter[str] = Counter()
-        """Number of results of each tool whose text was cut."""
+        """Number of truncated results, by tool."""
 
     def is_behind(self) -> bool:
         """Return True if too many samples are in progress for another one to begin."""
@@ -159,7 +159,7 @@ class ToolRounds:
         self._start(self._after_answer(at_work, job, output))
 
     def begin_again(self, job: Job) -> Job:
-        """Return the first round of a sample whose model no longer remembers its rounds."""
+        """Return the first round of a sample, for a model that no longer remembers the earlier rounds."""
         left = self._open.pop((job.sample.id, job.epoch))
         self._start(left.tools.close())
         self._at_work(job.sample, left.first, job.epoch)
@@ -189,7 +189,9 @@ class ToolRounds:
         await self._set.close()
 
     def notes(self) -> list[str]:
-        """Return notes about calls that ran too long, results that were cut, and limits that could not be checked."""
+        """Return notes about calls that ran too long, results that were truncated, and
+        limits that could not be checked.
+        """
         task = self._run.planned.task.name
         seconds = self._limits.call_seconds
         lines = []
@@ -332,7 +334,9 @@ class ToolRounds:
         at_work: SampleAtWork,
         calls: Sequence[ToolCall],
     ) -> bool:
-        """Return True if a call names a tool that the row declares but nothing can run. The call is then the answer."""
+        """Return True if a call names a tool that the row declares and the run cannot
+        execute. The call is then the answer.
+        """
         declared = {tool.name for tool in at_work.sample.tools}
         if not declared:
             return False
@@ -345,7 +349,7 @@ class ToolRounds:
         request: Request,
         output: Output,
     ) -> Message:
-        """Return the answer as an assistant turn, with unique call ids and the reasoning that some services require."""
+        """Return the answer as an assistant turn, with unique call ids and any reasoning that the service signed."""
         parts: list[Any] = []
         for part in output.candidates[0].parts if output.candidates else ():
             if isinstance(part, Reasoning) and not part.signature:
@@ -405,7 +409,7 @@ class ToolRounds:
         return results
 
     def _say_differs(self, at_work: SampleAtWork, job: Job) -> None:
-        """Report, once for each sample, that repeated calls gave other results than before."""
+        """Report, once for each sample, that a repeated call returned a different result than before the restart."""
         if at_work.restarted:
             return
         at_work.restarted = True
@@ -417,7 +421,9 @@ class ToolRounds:
     def _recorded_results(
         self, job: Job
     ) -> tuple[tuple[ToolResult, ...] | None, float]:
-        """Return the results that the journal has for the calls of this answer, or None, and their seconds."""
+        """Return the recorded results for the calls of this answer with their seconds,
+        or None if the journal has none.
+        """
         stored = self._recorded.answers.get((job.sample.id, job.epoch), ())
         if job.round >= len(stored):
             return None, 0.0
@@ -439,7 +445,7 @@ class ToolRounds:
         results: tuple[ToolResult, ...],
         seconds: float,
     ) -> None:
-        """Write results to the journal. When this returns, they survive a kill."""
+        """Write results to the journal. Once this returns, they survive a kill of the process."""
         writer = self._run.writer
         output = Output((Candidate(results),), seconds=seconds)
         writer.write(
@@ -465,7 +471,7 @@ class ToolRounds:
         history: tuple[Message, ...],
         output: Output,
     ) -> tuple[Message, ...]:
-        """Return the turns of the user after an answer without calls; none if the sample is over."""
+        """Return the next user turns after an answer without calls; none if the sample is over."""
         tools = at_work.tools
         if self._set.replies:
             turns = await tools.reply(history, output)
@@ -562,7 +568,7 @@ class ToolRounds:
         job: Job,
         error: AssayError,
     ) -> None:
-        """Leave a sample without a score if its tools cannot work. The next run tries it again."""
+        """Leave a sample without a score because its tools failed. The next run tries it again."""
         run = self._run
         sample = job.sample
         details = {"error": scrub(f"its tools: {error}")}
@@ -573,13 +579,13 @@ class ToolRounds:
         await self._leave(at_work)
 
     async def _leave(self, at_work: SampleAtWork) -> None:
-        """Close the tools of a sample and count it as no longer in progress."""
+        """Close the tools of a sample and remove it from those in progress."""
         self._open.pop((at_work.sample.id, at_work.epoch), None)
         await at_work.tools.close()
 
 
 def _with_content(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages without the empty turn that the model is to write."""
+    """Return the messages without the empty turn that marks where the model writes."""
     return tuple(message for message in messages if message.parts is not None)
 
 
@@ -588,7 +594,7 @@ def _with_own_id(
     used_ids: set[str],
     round_number: int,
 ) -> ToolCall:
-    """Return the call with an id that no earlier call of the sample has, and record the id."""
+    """Return the call with an id that is unique in the sample, and record the id."""
     call_id = call.id
     number = 0
     while not call_id or call_id in used_ids:

@@ -28,7 +28,7 @@ SLOW_SCORERS = 6
 
 
 judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
-"""The sample and epoch that is being scored. Helper models that the scorer asks record it."""
+"""The sample and epoch that is being scored, for the records of helper models that the scorer calls."""
 helper_calls: ContextVar[list[tuple[str, str]] | None] = ContextVar(
     "helper_calls", default=None
 )
@@ -73,7 +73,7 @@ class Verdicts:
     """Offset and digest of each score in the journal, by scorer, sample and epoch."""
     when_score_arrives: Callable[[], None]
     budget: ErrorBudget | None = None
-    """Stops the run if a scorer of the user fails from the start."""
+    """Stops the run if a user's scorer fails from the start."""
 
     def __post_init__(self) -> None:
         self.tallies = {scoring.name: Tally() for scoring in self.scorings}
@@ -116,9 +116,9 @@ class Verdicts:
         order: int,
         number: int,
     ) -> bool:
-        """Count the valid scores of a sample, given by its number in the index.
+        """Count the valid scores of a sample, identified by its number in the journal's index.
 
-        Return False if one is missing or outdated.
+        Return False if a score is missing or outdated.
         """
         judged = self._judged(sample)
         offsets = []
@@ -178,7 +178,7 @@ class Verdicts:
         order: int,
         calls: Sequence[tuple[str, str]] = (),
     ) -> None:
-        """Write one score to the journal, with the calls of helpers behind it, and count it."""
+        """Write one score to the journal, with the helper calls that produced it, and count it."""
         if calls:
             score = replace(
                 score,

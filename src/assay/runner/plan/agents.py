@@ -1,4 +1,4 @@
-"""Put the agent program of a run between each task and its model."""
+"""Connect the agent program of a run to the model of each task."""
 
 from ...agents.agent_model import DEFAULT_CONCURRENCY, AgentModel
 from ...agents.program import CONTAINER_OPTIONS, read_agent
@@ -13,9 +13,9 @@ def with_agent(
     name: str,
     run: RunOptions,
 ) -> Model:
-    """Return the model as the run's agent program uses it; the model itself if the run has no agent.
+    """Return the model wrapped by the run's agent program; the model itself if the run has no agent.
 
-    Raise if the task and the agent do not fit together.
+    Raise if the task and the agent are incompatible.
     """
     where = f"task {task.name!r}"
     if run.agent is None:

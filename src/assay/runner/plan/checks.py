@@ -23,11 +23,13 @@ from ..tasks.components import build_summarizer
 from .planned_task import PlannedTask
 
 ROWS_SHUFFLED_ON_TRIAL = 5
-"""Number of rows for which the prompts with two orders of the options are compared, before anything is asked."""
+"""Number of rows whose prompts are compared under two orders of the options, before anything is asked."""
 
 
 def check_abilities(planned: PlannedTask) -> None:
-    """Raise if a task sends something that the model does not accept, or expects something that it does not produce."""
+    """Raise if a task sends a kind of content that the model does not accept, or
+    expects one that it does not produce.
+    """
     abilities = planned.model.abilities
     task = planned.task.name
     model = planned.model_name
@@ -104,7 +106,7 @@ def _check_carried(
 
 
 def check_repeats(planned: PlannedTask) -> None:
-    """Raise if a set-level scorer cannot judge several answers per sample, before they are paid for."""
+    """Raise if a set-level scorer cannot judge several answers per sample, before the answers are paid for."""
     for scoring in planned.scorings:
         if not scoring.is_set_level:
             continue
@@ -131,7 +133,8 @@ def check_repeats(planned: PlannedTask) -> None:
 def check_choices(planned: PlannedTask) -> None:
     """Raise if `--shuffle_choices` cannot work.
 
-    It cannot if samples have no options, if the rows already rotate them, or if the prompt shows another order.
+    It cannot if samples have no options, if the rows already rotate them, or if the prompt ignores the shuffled
+    order.
     """
     where = f"task {planned.task.name!r}"
     if planned.run.shuffle_choices is None:
@@ -173,7 +176,7 @@ def _check_shows_order(
     sample: Sample,
     where: str,
 ) -> None:
-    """Raise if the prompt would keep the old order of the options while the letter of the right one changes."""
+    """Raise if the prompt would show the options in the old order although the letter of the right one changes."""
     if without_letters(sample.choices) != sample.choices:
         raise UsageError(
             f"--shuffle_choices: the options of sample {sample.id!r} carry their letters: {shorten(sample.choices[0])}",
@@ -195,7 +198,9 @@ def _check_shows_order(
 
 
 def _has_rotations(task: Task) -> bool:
-    """Return True if a summarizer counts a question as right only if it is right under every order of its options."""
+    """Return True if a summarizer counts a question only if it is answered correctly
+    under every order of its options.
+    """
     specs = []
     for entry in task.summarizers:
         if isinstance(entry, (str, Mapping, Spec)):
@@ -225,8 +230,8 @@ def check_device(planned: PlannedTask) -> None:
 def check_reducer(planned: PlannedTask) -> None:
     """Raise if all summarizers of the task would have to ignore the reducer.
 
-    A summarizer that counts every answer by itself, such as a sum over a corpus, has no `max` or
-    `pass@k` over the answers to a sample.
+    A summarizer that counts every answer separately, such as a sum over a corpus, has no `max` or `pass@k` over the
+    answers to a sample.
     """
     if not not_reduced(planned):
         return
@@ -259,7 +264,7 @@ def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
 
 
 def pools_answers(summarizer: object) -> bool:
-    """Return True if a summarizer, or the function that it wraps, declares that it counts every answer by itself."""
+    """Return True if a summarizer, or the function that it wraps, declares that it counts every answer separately."""
     return any(
         getattr(thing, "pools", False)
         for thing in (summarizer, getattr(summarizer, "__wrapped__", None))

@@ -14,13 +14,13 @@ LARGEST_COUNTED = 64 * 1024 * 1024
 LARGEST_READ = 8 * 1024 * 1024
 MOST_READ = 1000
 TRIAL = 10
-"""A run with at most this many samples is taken for a test of the setup, and gets no note about too few samples."""
+"""Largest run that counts as a test of the setup, and gets no note about too few samples."""
 WIDEST = 0.1
 """The widest result that is still useful: an interval of ± 10 points, or a detectable difference of 10 points."""
 DIFFER = 0.2
 """The share of samples on which two models are assumed to differ."""
 ENOUGH = {"value": 400, "difference": 630}
-"""Samples needed to know a share to ± 5 points, or to show a difference of 5 points between two models.
+"""Samples needed to estimate a share within ± 5 points, or to detect a difference of 5 points between two models.
 
 The models are assumed to differ on 20 % of the samples.
 """
@@ -45,9 +45,9 @@ def expected_requests(planned: PlannedTask) -> int | None:
 
 
 def _is_quickly_counted(planned: PlannedTask) -> bool:
-    """Return True if reading the samples once more is fast: a few of them, or all of a small file.
+    """Return True if reading the samples twice is fast: a few of them, or all of a small file.
 
-    Rows from a user's function are not read twice: this may take long, or return something else each time.
+    Rows from a user's function are not read twice: it may be slow, or return different rows each time.
     """
     if planned.makes_rows or not planned.samples.files:
         return False
@@ -86,7 +86,7 @@ def _limited(
     lines: int | None,
     limit: str | int | float | None,
 ) -> int | None:
-    """Return how many of the rows `--limit` leaves; None if unknown."""
+    """Return the number of rows after applying `--limit`; None if unknown."""
     if lines is None or limit is None:
         return lines
     first, dash, last = str(limit).partition("-")
@@ -140,7 +140,7 @@ def small_limit_note(
 
 
 def _smallest(n: int) -> float | None:
-    """Return the smallest difference between two models that n samples can show; None if they can show none."""
+    """Return the smallest difference between two models that n samples can detect; None if n is too small for any."""
     try:
         return minimum_detectable_paired_binary(n, DIFFER)
     except ValueError:

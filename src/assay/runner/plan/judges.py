@@ -19,7 +19,8 @@ def check_judges(
     tasks: Sequence[Task],
     faults: list[AssayError],
 ) -> None:
-    """List in `faults` scorers that cannot use helper models, roles without a model, and models that cannot be built.
+    """Append errors to `faults`: scorers that cannot use helper models, roles without a model, models that cannot be
+    built.
 
     Nothing is loaded.
     """
@@ -56,7 +57,7 @@ def check_judges(
 
 
 def _check_scorer(scoring: Scoring, task: str) -> None:
-    """Raise if a scorer names roles of helper models but is not written in a way that can call them."""
+    """Raise if a scorer names roles of helper models but has no way to call them, such as an async method."""
     if not scoring.roles or hasattr(scoring.scorer, "in_run"):
         return
     scoring.check_takes_models(f"task {task!r}")
@@ -74,7 +75,7 @@ def count_judges(
 ) -> dict[str, Any]:
     """Add the identities of judges to the digests of their scorers, and return the identities by role.
 
-    A changed judge gives other scores, so scores of the former judge must not be reused.
+    A changed judge gives other scores, so the scores of the earlier judge must not be reused.
     """
     roles: set[str] = set()
     for scoring in scorings:

@@ -25,7 +25,7 @@ Named = tuple[str, Any]
 
 @dataclass(slots=True)
 class _Clashing:
-    """A scorer that has the same name as another one."""
+    """A scorer whose name another scorer also has."""
 
     label: str
     file: str
@@ -41,7 +41,7 @@ def with_unique_names(
 ) -> list[Named]:
     """Return the scorers, each with a unique name. The same scorer twice is an error, which is added to `faults`.
 
-    `entries` are the entries of the task from which the scorers in `built` were made.
+    `entries` are the task's entries from which the scorers in `built` were made.
     """
     counts = Counter(name for name, _ in built)
     if max(counts.values(), default=0) < 2:
@@ -102,7 +102,9 @@ def with_unique_metrics(
     before: Iterable[Result],
     scorer: str,
 ) -> list[Result]:
-    """Return the results of one scorer. A metric that the results `before` have too gets the scorer's name added."""
+    """Return the results of one scorer. A metric name that is already in `before` is
+    prefixed with the scorer's name.
+    """
     used = {(result.task, result.model, result.metric) for result in before}
     renamed = []
     for r in results:
@@ -128,7 +130,7 @@ def _tail(
     file: str,
     others: Iterable[str],
 ) -> str:
-    """Return the end of a path, as long as needed to differ from the other paths."""
+    """Return the shortest end of a path that none of the other paths has."""
     parts = Path(file).parts
     for length in range(1, len(parts)):
         tail = parts[-length:]

@@ -13,7 +13,7 @@ from .planned_task import PlannedTask
 
 ROWS_LOOKED_AT = 200
 MOST = 0.5
-"""Advice is given if more than this share of the targets have the same form, such as a number."""
+"""Minimum share of targets with the same form, such as a number, for which advice is given."""
 DEFAULTS = frozenset({"exact_match", "includes"})
 """The scorers that are used for rows with targets if the task names none."""
 COMPARES_TEXT = frozenset({"exact_match", "includes", "f1", "bleu", "rouge"})
@@ -62,7 +62,7 @@ def measure_notes(
     task: Task,
     run: RunOptions,
 ) -> Iterator[str]:
-    """Yield a note on how multiple-choice questions are asked of the model, and on how `--measure` can change it."""
+    """Yield a note on how the model is asked multiple-choice questions, and on how `--measure` can change it."""
     if (
         not is_plain(task)
         or run.measure is not None
@@ -124,7 +124,7 @@ def scorer_notes(
     samples: Iterable[Sample | BadSample],
     scorers: Sequence[tuple[str, Any]],
 ) -> Iterator[str]:
-    """Yield advice on data or scorers if options are names of files, or if targets are numbers, formulas and so on."""
+    """Yield advice on data or scorers, such as if options are file names, or targets are numbers or formulas."""
     looked_at = islice(samples, ROWS_LOOKED_AT)
     rows = [row for row in looked_at if isinstance(row, Sample)]
     file_name = _file_among_options(rows)
@@ -168,7 +168,7 @@ def scorer_notes(
 
 
 def _file_among_options(rows: Sequence[Sample]) -> str:
-    """Return an option as an example if all options of rows without media are names of media files; otherwise empty."""
+    """Return one option if all options are names of media files and the rows have no media; otherwise empty."""
     if any(row.media for row in rows):
         return ""
     options = [option for row in rows for option in row.choices]
@@ -204,7 +204,7 @@ def _share(
 
 
 def _has_marks(targets: Sequence[str]) -> bool:
-    """Return True if most targets have capital letters or punctuation, and not capitals alone."""
+    """Return True if most targets have punctuation, or capital letters among small ones."""
     marked = [target for target in targets if _MARKS.search(target)]
     return len(marked) / len(targets) > MOST
 

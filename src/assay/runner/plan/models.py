@@ -21,10 +21,10 @@ def name_models(
     run: RunOptions,
     objects: Container[str] = (),
 ) -> tuple[RunOptions, list[str]]:
-    """Return the options with each model under its own name, and a note for each translated name.
+    """Return the options with each model's name translated to assay's, and a note for each translation.
 
     Names in `objects` belong to models that were given as objects. A name that cannot be translated stays; the plan
-    reports its fault.
+    reports the error.
     """
     run = run.with_one_spelling(objects)
     notes: list[str] = []
@@ -60,10 +60,10 @@ def name_models(
 
 
 REFERRING = ("base_url", "body", "headers")
-"""Options of endpoints, in which `${env:NAME}` is replaced by the environment variable."""
+"""Options of endpoints in which `${env:NAME}` is replaced by the environment variable."""
 
 Refused = dict[str, dict[str, AssayError]]
-"""By option: the errors of the models that do not have it, by the model's name."""
+"""The errors of the models that lack an option, by option and model name."""
 
 
 def trusted_model(
@@ -71,9 +71,9 @@ def trusted_model(
     run: RunOptions,
     refused: Refused | None = None,
 ) -> Model:
-    """Build a model with the run's options for models. Code that comes with weights needs `--trust_remote_code`.
+    """Build a model with the run's model options. Code that comes with weights needs `--trust_remote_code`.
 
-    If there are several models, each takes the options it has. Errors for the others are added to `refused`.
+    If there are several models, each receives the options it has. Errors for the others are added to `refused`.
     """
     args = model_options(run.model_args)
     if "trust_remote_code" in args:
@@ -107,7 +107,7 @@ def check_secrets(
     args: Mapping[str, Any],
     flag: str,
 ) -> None:
-    """Raise if secret options, which `run.json` does not store, were not given again."""
+    """Raise if secret options, which `run.json` does not store, were not passed again."""
     names = list(dict.fromkeys(paths_without_secret(args)))
     if not names:
         return

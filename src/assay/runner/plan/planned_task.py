@@ -44,10 +44,10 @@ class PlannedTask:
     run: RunOptions
     shots: Shots | None = None
     measure: str = ""
-    """The measure by which a multiple-choice task is asked; empty if the task is asked as written."""
+    """Name of the measure by which a multiple-choice task is asked; empty if the task is asked as written."""
     digests: dict[str, Any] = field(default_factory=dict)
     rounds: dict[tuple[str, int], int] = field(default_factory=dict)
-    """By sample and epoch: the number of rounds that count, if the journal has more rounds of a dialogue."""
+    """The number of dialogue rounds that count, by sample and epoch, where the journal has more rounds."""
     holds_more: bool = True
     """True if the journal may have samples or epochs that are not part of this run."""
     earlier_values: Mapping[str, float] | None = None
@@ -68,7 +68,7 @@ class PlannedTask:
     unchecked: bool = False
     """True if the journal may have answers to other questions under the same sample ids.
 
-    That is so if something has changed and no run has compared all keys since then.
+    This is so if something has changed and no run has compared all keys since then.
     """
 
     @property
@@ -97,7 +97,7 @@ class PlannedTask:
     def makes_rows(self) -> bool:
         """True if a user's function makes the rows.
 
-        It may read anything, so its rows are known only after reading them.
+        The function may read anything, so changed rows are only detected by reading them.
         """
         return any(
             isinstance(shard, Called) and shard.listed is None
@@ -121,7 +121,7 @@ class PlannedTask:
 
     @property
     def shows_system(self) -> bool:
-        """True if the first prompt contains the system text of the run. A template may have its own text instead."""
+        """True if the first prompt contains the run's system text. A template may replace it by another text."""
         prompt = self.first_prompt()
         return (
             prompt is None
@@ -134,7 +134,7 @@ class PlannedTask:
         return iter(self.chosen())
 
     def notes(self) -> Iterator[str]:
-        """Yield notes that a reader of the results needs about how the questions were asked."""
+        """Yield notes on how the questions were asked, for readers of the results."""
         yield from self.notices
         if isinstance(self.model, Noting):
             yield from self.model.run_notes()
@@ -151,7 +151,7 @@ class PlannedTask:
                 yield f"{self.task.name}: {line}"
 
     def first_sample(self) -> Sample | None:
-        """Return the first usable sample, or None. It is read once, since reading rows may be slow."""
+        """Return the first usable sample, or None. It is cached, since reading rows may be slow."""
         if self._first is None:
             self._first = (
                 next((s for s in self.view() if isinstance(s, Sample)), None),

@@ -88,7 +88,7 @@ CHECKS = (
     check_targets,
     check_tools,
 )
-"""The checks of each task × model, before anything is asked."""
+"""The checks of each task × model, made before anything is asked."""
 CHECKS_OF_ROWS = (check_known_answers, check_leaks)
 """Checks that read many rows and build their prompts. They run if `CHECKS` found nothing."""
 
@@ -102,8 +102,8 @@ def make_plan(
 ) -> list[PlannedTask]:
     """Return every task × model of a run, checked. Raise `PlanError` with all errors.
 
-    `may_have_unused` allows settings that nothing uses, for example in the settings of an earlier run. `recorded`
-    gives the measure by which each task was asked of each model, for answers that exist already.
+    `may_have_unused` allows settings that nothing uses, for example in the settings of an earlier run. `recorded` has
+    the measure by which each task was asked of each model, for existing answers.
     """
     faults = run_faults(run)
     tasks = _tasks(run, faults)
@@ -279,7 +279,7 @@ class _Models:
             self._build(name, None)
 
     def unknown_options(self) -> list[AssayError]:
-        """Return the errors for model options that no model of the run takes."""
+        """Return an error for each model option that no model of the run has."""
         names = set(self._run.models)
         in_all = []
         for faults in self._refused.values():
@@ -289,7 +289,7 @@ class _Models:
         return in_all
 
     def notices(self, name: str) -> Iterator[str]:
-        """Yield a note for each option that this model does not take, while other models of the run do."""
+        """Yield a note for each option that only other models of the run have."""
         for option, faults in self._refused.items():
             if name in faults:
                 yield f"{name} has no option {option!r} and is asked without it"
@@ -299,7 +299,7 @@ class _Models:
         name: str,
         model: Model | None,
     ) -> Model | None:
-        """Return a model, built on the first call; None if it cannot be built, which is added to the errors."""
+        """Build a model on the first call, and return it. If that fails, add the error and return None."""
         key = (name, id(model))
         if key in self._built:
             return self._built[key]
@@ -312,7 +312,7 @@ class _Models:
 
 
 class _Preparing:
-    """Prepares one task for its models. A measure may change the task, so each form of it is prepared once."""
+    """Prepares one task for its models. A measure may change the task, so each variant of it is prepared once."""
 
     def __init__(
         self,
@@ -328,7 +328,7 @@ class _Preparing:
         self._prepared: dict[str, Prepared | None] = {}
 
     def for_model(self, name: str, model: Model) -> Measured:
-        """Return the task as it is asked of a model, by the best measure that the model supports."""
+        """Return the prepared task with the best measure that a model supports."""
         result = self._measured(name, model)
         return replace(result, task=without_scores(result.task, self._run))
 
@@ -360,7 +360,7 @@ class _Preparing:
         return first is not None and bool(first.choices) and not first.media
 
     def _asks_for_text(self) -> bool:
-        """Return True if the run has settings, such as several epochs, that make sense only for generated text."""
+        """Return True if the run has settings that make sense only for generated text, such as several epochs."""
         run = self._run
         candidates = run.generation.get("n") or 1
         if self._task.epochs > 1 or candidates > 1:
@@ -368,7 +368,7 @@ class _Preparing:
         return bool(run.apply_chat_template) or run.predict_only
 
     def prepare(self, task: Task) -> "Prepared | None":
-        """Prepare the task in one form, once. Return None if it has an error, which is added to the list of errors."""
+        """Prepare one variant of the task, once. If it has an error, add it to the list of errors and return None."""
         if task.protocol not in self._prepared:
             task = without_scores(task, self._run)
             self._prepared[task.protocol] = None
@@ -377,13 +377,13 @@ class _Preparing:
         return self._prepared[task.protocol]
 
     def prepared_without_model(self) -> "Prepared | None":
-        """Return the task as its author wrote it. If no model can be asked, prepare it, to list its errors."""
+        """Return the task as its author wrote it. If no model can answer it, prepare it only to list its errors."""
         if not self._prepared:
             return self.prepare(self._task)
         return self._prepared.get(self._task.protocol)
 
     def _has_choices(self) -> bool:
-        """Return True if the first sample has options to choose from."""
+        """Return True if the first sample has answer options."""
         prepared = self.prepare(self._task)
         if prepared is None:
             return False
@@ -426,7 +426,7 @@ def _tasks(
 
 
 def _without_repeats(tasks: list[Task]) -> list[Task]:
-    """Return the tasks, each once. A task of another library may be named twice: alone, and by a tag or a group."""
+    """Return the tasks without duplicates. A task of another library may be named directly and by a tag or group."""
     unrepeated: list[Task] = []
     for task in tasks:
         is_repeated = task.driver is not None and any(
@@ -492,7 +492,7 @@ def _build_questions(
     run: RunOptions,
     tools: ToolSet | None,
 ) -> tuple[Samples, Any, Any]:
-    """Return the samples, the template, and the pool of few-shot examples (None without)."""
+    """Return the samples, the template, and the pool of few-shot examples (None if there is none)."""
     with adding_searched_folders(task, run.data):
         samples = open_dataset(
             _source_of(task, run),
@@ -539,7 +539,7 @@ def _build_questions(
 
 
 def _media_permissions(task: Task, run: RunOptions) -> dict[str, Any]:
-    """Return which files and URLs the rows of a task may refer to, as arguments of `open_dataset`."""
+    """Return the permissions of a task's rows to refer to files and URLs, as arguments of `open_dataset`."""
     return {
         "media_root": run.media_root,
         "allow_urls": run.allow_urls or task.allow_urls,
@@ -548,7 +548,7 @@ def _media_permissions(task: Task, run: RunOptions) -> dict[str, Any]:
 
 
 def _no_question(samples: Samples, where: str) -> UsageError:
-    """Return the error for data without a column that can be the question."""
+    """Return the error for data in which no column can be the question."""
     row = next((s for s in samples if isinstance(s, Sample)), None)
     if row is not None:
         names = ", ".join(row.fields)
@@ -584,7 +584,7 @@ def build_scorers(
 ) -> list[tuple[str, Any]]:
     """Build the scorers in `entries`. Return each with a name that no other scorer of the task has.
 
-    A library that a scorer requires and that is missing is an error, before the model is asked.
+    A missing library that a scorer requires is reported here, before the model is asked.
     """
     where = f"task {task.name!r}"
     used_entries: list[Any] = []

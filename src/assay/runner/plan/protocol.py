@@ -1,10 +1,10 @@
 """Protocol ids: a name for how a result was measured. Equal ids mean equal measurements.
 
-A task that runs as its author wrote it has its own id. Changes by a run are added: each change in a word, then a
-short digest of all, so that two system texts do not get the same name. `gsm8k@5shot-chat` without examples and with
-a system text is `gsm8k@0shot-chat+system-3f2a1c`; on the shipped mini-set it is `gsm8k@5shot-chat+mini-9c41d2`. The
-id does not depend on the selected samples (`--limit`, `--sample_id`, `--shuffle`), the location of the data, or the
-model. A model that gets tools as text is an exception: its measurement differs, `mytask+prompted-7be210`.
+A task that runs as its author wrote it keeps its id. Changes by a run are added: a word for each change, then a short
+digest of all, so that two system texts do not get the same name. `gsm8k@5shot-chat` without examples and with a
+system text is `gsm8k@0shot-chat+system-3f2a1c`; on the shipped mini-set it is `gsm8k@5shot-chat+mini-9c41d2`. The id
+does not depend on the selected samples (`--limit`, `--sample_id`, `--shuffle`), the location of the data, or the
+model. The exception is a model that gets tools as text, because its measurement differs: `mytask+prompted-7be210`.
 """
 
 import re
@@ -112,7 +112,7 @@ def changes_of(
 
 
 def _prompt_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
-    """Yield what the run changes in the template, the system text and the chat."""
+    """Yield the run's changes to the template, the system text and the chat format."""
     task = planned.task
     run = planned.run
     template = _template_source(task, planned.samples)
@@ -128,7 +128,7 @@ def _prompt_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
 
 
 def _option_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
-    """Yield the generation options that the run changes."""
+    """Yield the run's changes to the generation options."""
     generation = planned.run.generation
     prompt = planned.first_prompt() if generation else None
     # A generation option of the run overrides those of prompts, whatever the task says.
@@ -141,7 +141,7 @@ def _option_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
 
 
 def _data_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
-    """Yield what the run changes in the columns and the rows."""
+    """Yield the run's changes to the columns and the rows."""
     run = planned.run
     if _columns_differ(planned, base):
         yield Change("columns", dict(columns_of(planned.task, run)))
@@ -156,7 +156,7 @@ def _data_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
 
 
 def _prompts_tools(planned: PlannedTask) -> bool:
-    """Return True if the first prompt has tools that are written into it, because the chat template takes none."""
+    """Return True if the first prompt contains its tools as text, because the chat template does not support them."""
     prompt = planned.first_prompt()
     if prompt is None or not prompt.tools:
         return False
@@ -180,7 +180,7 @@ def _chat_differs(planned: PlannedTask) -> bool:
 
 
 def _shots(planned: PlannedTask, base: Task) -> Iterator[Change]:
-    """Yield what the run changes in the few-shot examples."""
+    """Yield the run's changes to the few-shot examples."""
     fewshot = fewshot_of(planned.task, planned.run)
     if fewshot.num != base.fewshot.num:
         yield Change(f"{fewshot.num}shot", fewshot.num)
@@ -206,7 +206,7 @@ def _scoring(
     base: Task,
     judges: Mapping[str, Any],
 ) -> Iterator[Change]:
-    """Yield what the run changes in scorers and judges."""
+    """Yield the run's changes to scorers and judges."""
     usual = default_scorers(planned.samples.kind)
     scorers = planned.task.scorers or usual
     if scorers != (base.scorers or usual):
@@ -224,7 +224,9 @@ def _scoring(
 
 
 def _scorer(entry: object) -> object:
-    """Return what identifies a scorer in every version of assay: name and options, or the digest of a user's code."""
+    """Return a value that identifies a scorer in every version of assay: name and
+    options, or the digest of user code.
+    """
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry)
         if not is_reference(spec.name):
@@ -241,7 +243,7 @@ def _template_source(task: Task, samples: Samples) -> str:
 
 
 def _columns_differ(planned: PlannedTask, base: Task) -> bool:
-    """Return True if the run reads rows differently. Naming a column that would be found anyway changes nothing."""
+    """Return True if the run reads rows differently. Naming a column that is recognised anyway changes nothing."""
     columns = columns_of(planned.task, planned.run)
     if dict(columns) == dict(base.columns):
         return False
@@ -264,5 +266,7 @@ def _setting(name: str, value: object) -> str:
 
 
 def _word(label: str) -> str:
-    """Return a label without characters that end a name for other programs: blanks, commas, bars."""
+    """Return a label without the characters that separate names in other programs, such
+    as blanks, commas and bars.
+    """
     return re.sub(r"[^\w.=:^@%+-]+", "_", label)[:LABEL_CHARACTERS]

@@ -31,7 +31,7 @@ from ..scoring.scoring import Scoring
 from .planned_task import PlannedTask
 
 WHATEVER_THE_ROW = (UnknownColumn, ForbiddenTemplate, UnfitTemplate)
-"""Errors of a template that do not depend on the row, so that they would occur for every row."""
+"""Template errors that occur for every row."""
 MISTAKES = (LookupError, AttributeError, NameError, TypeError, SystemExit)
 """Exceptions that mean a mistake in the code of a template, which then fails for every row."""
 ROWS_LOOKED_AT = 2000
@@ -137,7 +137,7 @@ def _unreadable(
     kind: str,
     kinds: frozenset[str],
 ) -> UsageError:
-    """Return the error for a scorer that reads a kind of content that the model's answers do not have."""
+    """Return the error for a scorer that needs a kind of content that the model's answers do not have."""
     words = " and ".join(
         _WORDS.get(kind_of_content, kind_of_content)
         for kind_of_content in sorted(kinds - {"answer"})
@@ -167,8 +167,8 @@ SHOWN = 3
 def check_known_answers(planned: PlannedTask) -> None:
     """Check a model that only repeats known answers, such as a file of predictions.
 
-    Raise if they belong to other samples, or are the targets themselves. Note samples and predictions without a
-    counterpart.
+    Raise if they belong to other samples, or are the targets themselves. Note samples without a prediction, and
+    predictions without a sample.
     """
     model = planned.model
     if not isinstance(model, AnswersById):
@@ -297,7 +297,7 @@ def _note_on(
     ids: Sequence[str],
     what: str,
 ) -> str:
-    """Return a note that begins with the number of ids and ends with the first of them."""
+    """Return a note that begins with the number of ids and ends with the first few of them."""
     first_ids = ", ".join(map(repr, ids[:SHOWN])) + (", …" if len(ids) > SHOWN else "")
     return f"{planned.task.name}: {len(ids):,} {what}: {first_ids}"
 
@@ -306,7 +306,9 @@ PROMPTS_LOOKED_AT = 8
 
 
 def check_leaks(planned: PlannedTask) -> None:
-    """Raise if the first prompts contain the transcript of their recording, or if every question is its own answer."""
+    """Raise if the first prompts contain the transcript of their recording, or if every
+    question equals its answer.
+    """
     leaks = Leaks(planned.scorings, planned.task.produces)
     where = f"task {planned.task.name!r}"
     if _asks_the_answer(planned):
@@ -345,7 +347,8 @@ def _first_prompts(planned: PlannedTask) -> Iterator[tuple[Sample, Prompt]]:
 def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
     """Return True if each prompt contains the transcript of its recording, and none of the other transcripts.
 
-    The transcript may be a single word. A list of all words that may be spoken contains the other transcripts, too.
+    The transcript may be a single word. A prompt that lists all words that may be spoken contains the other
+    transcripts, too.
     """
     transcripts = {str(sample.target).strip().casefold() for sample, _ in prompts}
     return len(transcripts) > 1 and all(

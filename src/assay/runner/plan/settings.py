@@ -35,7 +35,7 @@ LEAST = {
     "gpus_per_replica": 0,
     "scorer_seconds": 0,
 }
-"""The smallest allowed value of each option that is a number. Their types are those of the fields of `RunOptions`."""
+"""Minimum of each option that is a number. The types are those of the fields of `RunOptions`."""
 
 
 @contextmanager
@@ -132,9 +132,9 @@ def unused_faults(
     run: RunOptions,
     tasks: Sequence[Task],
 ) -> list[AssayError]:
-    """Return errors for settings that nothing in the run uses, because the user would believe that they took effect.
+    """Return errors for settings without effect in the run, because the user would believe that they took effect.
 
-    Nothing is reported if code written for another system is involved, since it reads the settings in its own way.
+    Nothing is reported if code written for another system is involved, since that code reads the settings itself.
     """
     if run.dialect is not None or any(task.driver is not None for task in tasks):
         return []
@@ -170,7 +170,7 @@ def has_foreign_code(
     run: RunOptions,
     tasks: Sequence[Task],
 ) -> bool:
-    """Return True if code written for another system is involved. It reads the settings of a run in its own way."""
+    """Return True if code written for another system is involved, which reads the settings of a run itself."""
     return run.dialect is not None or any(
         task.foreign or task.driver is not None for task in tasks
     )
@@ -205,7 +205,7 @@ def _missing_files(run: RunOptions) -> Iterator[UsageError]:
 
 
 def _wrong_values(run: RunOptions) -> Iterator[UsageError]:
-    """Yield an error for each option whose value has the wrong type, is not among its choices, or is out of range."""
+    """Yield an error for each option whose value has the wrong type, is not an allowed choice, or is out of range."""
     for name, hint in get_type_hints(RunOptions).items():
         value = getattr(run, name)
         if value is None:
@@ -226,7 +226,7 @@ def _wrong_values(run: RunOptions) -> Iterator[UsageError]:
 
 
 def _kinds_in(hint: object) -> set[Any]:
-    """Return the types and literal words in a type hint such as `int | Literal["auto"] | None`."""
+    """Return the types and literal values in a type hint such as `int | Literal["auto"] | None`."""
     kinds: set[Any] = set()
     for member in get_args(hint) or (hint,):
         kinds.update(get_args(member) or (member,))

@@ -16,7 +16,7 @@ from .planned_task import PlannedTask
 
 CI, DECIDED = "ci", "decided"
 NARROWEST = 0.002
-"""Smallest number that the rule accepts. The sequences are computed on a grid that allows no narrower intervals."""
+"""Smallest half-width or margin that the rule accepts. Its confidence sequences use a grid that allows no less."""
 FIX = "ci=0.02, or decided with --baseline RUN"
 
 
@@ -27,9 +27,9 @@ class Until:
     text: str
     """The rule as the user typed it."""
     half_width: float | None = None
-    """Stop when half the width of the value's interval is at most this; None if a difference is to be decided."""
+    """Stop once half the width of the value's interval is at most this; None if the rule is about a difference."""
     margin: float = 0.0
-    """If the interval of the difference is within ± this, the models count as alike; 0 if that is never decided."""
+    """If the interval of the difference is within ± this, the models count as alike; 0 to never decide that."""
 
     @property
     def is_paired(self) -> bool:
@@ -38,7 +38,7 @@ class Until:
 
     @property
     def schedule(self) -> StoppingRule:
-        """The rule that says at which numbers of samples the run is checked."""
+        """The rule that determines after how many samples the run is checked."""
         return StoppingRule(self.half_width or self.margin)
 
     def ends(
@@ -54,7 +54,9 @@ class Until:
         return self.schedule.stops(estimate, shuffle_seed=seed)
 
     def verdict(self, now: Estimate) -> str:
-        """Return what the interval of a difference shows: `higher`, `lower`, `alike`, or empty if it shows nothing."""
+        """Return the conclusion from the interval of a difference: `higher`, `lower`,
+        `alike`, or empty if undecided.
+        """
         if now.low is None or now.high is None:
             return ""
         if now.low > 0 or now.high < 0:
@@ -144,7 +146,7 @@ def _unfit(
     planned: PlannedTask,
     scoring: Scoring | None,
 ) -> str:
-    """Return why the rule cannot be applied to a task; empty if it can."""
+    """Return the reason why the rule cannot be applied to a task; empty if it can."""
     if planned.task.driver is not None or scoring is None:
         return "its driver asks and scores itself"
     if scoring.is_set_level or "mean" not in (
@@ -209,7 +211,7 @@ def _earlier_values(
 
 
 def _is_of(row: Result, scoring: Scoring) -> bool:
-    """Return True if a row of a results table was computed from the scores of the scorer."""
+    """Return True if a row of a results table was computed from the scores of this scorer."""
     part_prefix = f"{scoring.name}."
     is_whole_number = row.metric == scoring.name
     return is_whole_number or row.metric.startswith(part_prefix)

@@ -1,1 +1,1 @@
-"""The contents of a folder from an earlier run, and which of them are still valid."""
+"""Decide what a folder contains from an earlier run, and which of it is still valid."""

@@ -16,7 +16,7 @@ from ..result import RunResult
 
 
 class EarlierRun:
-    """What an earlier run left in the folder; empty if the folder is new."""
+    """The results and answers that an earlier run left in the folder; empty if the folder is new."""
 
     def __init__(self, writer: RunWriter) -> None:
         manifest = writer.read_manifest()
@@ -49,7 +49,7 @@ class EarlierRun:
         return changed
 
     def has_edited_data(self, planned: PlannedTask) -> bool:
-        """Return True if the task reads files of the same names as that run, and their content has changed since."""
+        """Return True if the task reads files with the same names as the earlier run, but with other content."""
         file_names = [Path(path).name for path in planned.samples.files]
         described = self._described(planned) or {}
         earlier_names = [Path(path).name for path in described.get("data", ())]
@@ -63,7 +63,7 @@ class EarlierRun:
         return (self._described(planned) or {}).get("n_expected") or None
 
     def taken(self, planned: PlannedTask) -> int | None:
-        """Return how many rows the earlier run used, if `--until` ended it early; else None."""
+        """Return the number of rows that the earlier run used if `--until` ended it early; else None."""
         rows = self._writer.read_summary().get("results", ())
         task_rows = [
             row
@@ -118,7 +118,7 @@ class EarlierRun:
         )
 
     def _described(self, planned: PlannedTask) -> Mapping[str, Any] | None:
-        """Return the entry for a task × model in the earlier run's manifest, or None."""
+        """Return the manifest entry of the earlier run for a task × model, or None."""
         names = planned.task.name, planned.model_name
         entries: Sequence[Mapping[str, Any]] = self.manifest.get("cells", ())
         return next(
@@ -131,7 +131,7 @@ class EarlierRun:
         )
 
     def _is_unchecked(self, planned: PlannedTask) -> bool:
-        """Return True if answers in the journal must be compared with the requests of this run by their keys."""
+        """Return True if stored answers must be compared with the requests of this run by key."""
         return self.changes(planned) != [] or bool(
             (self._described(planned) or {}).get("unchecked")
         )
@@ -153,7 +153,7 @@ class EarlierRun:
         )
 
     def _had_another_rule(self, planned: PlannedTask) -> bool:
-        """Return True if the earlier run had another `--until`, so that "complete" meant something else."""
+        """Return True if the earlier run had another `--until` rule, so that it was complete with other samples."""
         config = self.manifest.get("config")
         if isinstance(config, Mapping):
             then = config.get("until")
@@ -175,6 +175,6 @@ def _is_readable(manifest: Mapping[str, Any]) -> bool:
 def _reused(
     usage: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the usage by name for a complete run that is not repeated: all its requests count as reused."""
+    """Yield the usage of a complete run that is not repeated, by name: all its requests count as reused."""
     for name, spent in usage.items():
         yield name, {**spent, "asked": 0, "reused": spent["asked"] + spent["reused"]}

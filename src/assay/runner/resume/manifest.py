@@ -76,7 +76,7 @@ def describe_planned(planned: PlannedTask) -> dict[str, Any]:
 
 
 def _absolute(run: RunOptions) -> RunOptions:
-    """Return the options with absolute paths, which stay valid if the run is repeated from another folder."""
+    """Return the options with absolute paths, so that the run can be repeated from another folder."""
     tasks = tuple(_absolute_reference(task) for task in run.tasks)
     models = tuple(_absolute_reference(model) for model in run.models)
     scorers = tuple(_absolute_reference(scorer) for scorer in run.scorers)
@@ -138,7 +138,7 @@ def _version_of(library: str) -> str:
 
 
 def _git_state() -> dict[str, Any] | None:
-    """Return the commit of the working folder, and whether files were changed; None outside a repository.
+    """Return the commit of the working folder, and whether it has uncommitted changes; None outside a repository.
 
     No remote is contacted.
     """
@@ -164,7 +164,7 @@ def _git_state() -> dict[str, Any] | None:
 
 
 def _may_be_repository(folder: Path) -> bool:
-    """Return True if the folder may be in a git repository. Calling git takes longer than the rest of the manifest."""
+    """Return True if the folder may be in a git repository, a check that is much faster than calling git."""
     return "GIT_DIR" in os.environ or any(
         (parent / ".git").exists() for parent in (folder, *folder.parents)
     )

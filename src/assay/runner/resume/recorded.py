@@ -25,7 +25,7 @@ WIDENING = (
     "media_root",
     "cache",
 )
-"""Options that give the data of a run more access, or that write outside its folder."""
+"""Options that let a run's data access more, or that write outside the run's folder."""
 
 
 def gate_for(
@@ -36,8 +36,8 @@ def gate_for(
 ) -> Gate | None:
     """Return a gate that restricts the code that a foreign manifest may name.
 
-    None for the user's own runs, and with `trust_code`. `changes` are the options of the command itself. Code that
-    they name may run.
+    Return None for the user's own runs, and with `trust_code`. `changes` are the options of the command itself, which
+    may name code.
     """
     if trust_code:
         return None
@@ -79,7 +79,7 @@ def _sending(
     arguments: Mapping[str, Any],
     prefix: str = "",
 ) -> Iterator[str]:
-    """Yield the options that say where an API key is sent, or which environment variable holds it."""
+    """Yield the options that determine where an API key is sent, or which environment variable holds it."""
     for name, value in arguments.items():
         full_name = f"{prefix}{name}"
         if isinstance(value, Mapping):
@@ -95,7 +95,7 @@ def _sending(
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """Replaces the model of a finished run while its answers are scored again. It cannot be asked."""
+    """Replaces the model of a finished run while its answers are scored again. It cannot answer requests."""
 
     identity: Mapping[str, Any]
     abilities: Abilities
@@ -131,7 +131,7 @@ def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
 
 
 def recorded_measures(manifest: Mapping[str, Any]) -> RecordedMeasures:
-    """Return the measures by which the answers of a finished run were obtained."""
+    """Return the measures with which the answers of a finished run were obtained."""
     ways = {}
     for entry in manifest.get("cells", ()):
         ways[(str(entry["task"]), str(entry["model"]))] = measure_name_of(entry)

@@ -37,7 +37,7 @@ def spent_before(
     manifest: Mapping[str, Any],
     options: RunOptions,
 ) -> dict[Unit, float]:
-    """Return what the earlier runs in the folder spent: dollars, tokens and seconds."""
+    """Return the spending of the earlier runs in the folder: dollars, tokens and seconds."""
     spent: dict[Unit, float] = {
         "usd": 0.0,
         "tokens": 0.0,
@@ -70,7 +70,7 @@ def spent_before(
 
 
 def tokens_in_journal(journal: Path) -> dict[str, float]:
-    """Return the sums of the tokens of all answers in the journal that came from a model: input, output and so on."""
+    """Return the total tokens of all model answers in the journal, by kind such as input and output."""
     totals: dict[str, float] = {}
     for usage in _usages(journal):
         for name in TOKENS:
@@ -93,7 +93,9 @@ def _usages(journal: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
-    """Return the prices of the model that answers the requests of a task. Helper models have the task `TASK#ROLE`."""
+    """Return the prices of the model that answers the requests of a task name. Helper
+    models have names `TASK#ROLE`.
+    """
     role = task.rpartition("#")[2] if "#" in task else ""
     if role:
         return options.judge_args_of(role_of_canary(role))
@@ -101,14 +103,14 @@ def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
 
 
 def canary_role(role: str) -> str:
-    """Return the role name under which the canary calls to a judge are stored."""
+    """Return the role name under which a judge's canary calls are stored."""
     if role == "judge":
         return CANARY
     return f"{CANARY}-{role}"
 
 
 def role_of_canary(role: str) -> str:
-    """Return the judge's role for the role name of its canary calls; return any other role unchanged."""
+    """Return the judge's role for the role name of its canary calls. Return any other role unchanged."""
     if role == CANARY:
         return "judge"
     return role.removeprefix(f"{CANARY}-")

@@ -1,9 +1,9 @@
 """Limit the CPU time of scorers: one that computes too long on an answer loses that score, and the run continues.
 
 Scorers that compute are called on the main thread, where a signal interrupts even a regular expression that
-backtracks. One timer ticks by CPU time for the whole run, so that scoring costs two assignments and no system call. A
-tick that finds the same scoring as an earlier one, after `seconds` of the thread's CPU time, raises `ScorerOverrun`
-in it.
+backtracks. One timer ticks by CPU time for the whole run, so that scoring costs two assignments and no system call.
+If a tick finds the same scorer call as an earlier tick, and the thread has used `seconds` of CPU time since then, it
+raises `ScorerOverrun` in the scorer.
 
 Other threads (a notebook, a `blocking` scorer) are not limited, because signals do not reach them.
 """
@@ -19,11 +19,13 @@ TICKS = 8
 
 
 class ScorerOverrun(BaseException):
-    """Raised inside a scorer that takes too long. Not an `Exception`: a scorer that catches those must not go on."""
+    """Raised inside a scorer that takes too long. Not an `Exception`, so that a scorer
+    cannot catch it by accident.
+    """
 
 
 class Guard:
-    """Knows which scorer call is in progress, and ends it from a timer if it takes too long."""
+    """Keeps track of the scorer call in progress, and ends it from a timer if it takes too long."""
 
     __slots__ = ("_began", "_seen", "is_scoring", "seconds", "serial", "thread")
 

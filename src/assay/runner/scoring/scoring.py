@@ -49,7 +49,7 @@ from .guard import GUARD, ScorerOverrun
 
 @dataclass(slots=True)
 class Scoring:
-    """A scorer ready for use on one task and model."""
+    """A scorer prepared for one task and model."""
 
     name: str
     scorer: Any
@@ -63,7 +63,7 @@ class Scoring:
     whole_output: bool = False
     summarizers: tuple[Any, ...] = ("mean",)
     scale: ValueScale = field(default_factory=ValueScale)
-    """Which values of the scorer are better, higher or lower ones, and the bounds of its values."""
+    """Direction and bounds of the scorer's values."""
     roles: tuple[str, ...] = ()
     """Roles of the helper models it needs."""
     takes_calls: bool = False
@@ -79,7 +79,7 @@ class Scoring:
         task: str,
         model: str,
     ) -> "Scoring":
-        """Create an instance from a scorer, with the attributes that the scorer declares."""
+        """Create an instance from a scorer and the attributes that it declares."""
         call = scorer
         if not inspect.isroutine(scorer):
             call = getattr(scorer, "__call__", None)  # noqa: B004
@@ -116,7 +116,7 @@ class Scoring:
             )
 
     def score(self, sample: Sample, output: Output) -> Score:
-        """Return the score of one output by a scorer that answers at once."""
+        """Return the score of one output from a synchronous scorer."""
         if (
             len(output.candidates) > 1
             and not self.whole_output
@@ -179,7 +179,7 @@ class Scoring:
         sample: Sample,
         output: Output,
     ) -> Score:
-        """Return `unparsed` for an answer that is only a tool call although there are no tools; else the score."""
+        """Return `unparsed` for an answer that is only a tool call in a task without tools; else the score."""
         calls = output.last_calls
         if not calls or self.takes_calls or sample.tools or output.text.strip():
             return score
@@ -189,7 +189,7 @@ class Scoring:
         return Score.unparsed(reason=f"called a tool, and the task has none: {named}")
 
     async def score_async(self, sample: Sample, output: Output) -> Score:
-        """Return the score of one output by an asynchronous scorer, such as a judge."""
+        """Return the score of one output from an asynchronous scorer, such as a judge."""
         if (
             len(output.candidates) > 1
             and not self.whole_output
@@ -204,7 +204,7 @@ class Scoring:
         return await self._score_one_async(sample, output)
 
     async def _score_one_async(self, sample: Sample, output: Output) -> Score:
-        """Score one candidate by an asynchronous scorer. Errors of the scorer become `judge_error`."""
+        """Score one candidate with an asynchronous scorer. Errors of the scorer become `judge_error`."""
         if output.error is not None:
             return failure_score(output.error)
         missing = outcome_without_answer(output)
@@ -225,16 +225,16 @@ class Scoring:
 
     @property
     def higher_is_better(self) -> bool:
-        """True if higher values are better. Single values of a scorer may have their own direction."""
+        """True if higher values are better, unless a single named value declares otherwise."""
         return self.scale.higher_is_better
 
     @property
     def bounds(self) -> Bounds:
-        """Lowest and highest possible value. Single values of a scorer may have their own bounds."""
+        """Lowest and highest possible value, unless a single named value declares otherwise."""
         return self.scale.bounds
 
     def broken(self, error: BaseException, sample: Sample) -> Score:
-        """Return the score for a scorer that failed."""
+        """Return the score recorded for an answer on which the scorer failed."""
         described = str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id))
         if not users_line(error):
             # What it returned was wrong, or it could not be called.
@@ -243,7 +243,7 @@ class Scoring:
         return Score(None, Outcome.JUDGE_ERROR, details={"error": described})
 
     def overrun(self, sample: Sample) -> Score:
-        """Return the score for a scorer that exceeded its time on this answer."""
+        """Return the score recorded for an answer on which the scorer exceeded its time limit."""
         error = ScorerError(
             f"scorer {self.name!r} took more than {GUARD.seconds:g} s of CPU time on one answer",
             where=f"sample {sample.id!r}",
@@ -286,7 +286,7 @@ class Scoring:
 
     @staticmethod
     def _settle(score: Score, output: Output) -> Score:
-        """Check a score, and return it with its final outcome.
+        """Validate a score, and return it with its final outcome.
 
         Raise if a value is not finite. An unreadable answer that was cut by the token limit becomes `truncated`.
         """
@@ -309,7 +309,7 @@ def takes_models(scorer: object) -> bool:
 
 
 class NoHelper(GivenModel):
-    """Takes the place of a helper model while an output without an answer is scored. Every call to it fails."""
+    """Replaces a helper model while an output without an answer is scored. Every call to it fails."""
 
     def __init__(self, role: str) -> None:
         self.role = role
@@ -319,7 +319,7 @@ class NoHelper(GivenModel):
         prompt: Prompt,
         options: GenerateOptions | None = None,
     ) -> Output:
-        """Return an error, as if the helper had failed."""
+        """Return an error output."""
         return Output.failed(
             "exception",
             "there is no answer to judge",
@@ -344,8 +344,8 @@ def outcome_without_answer(output: Output) -> Outcome | None:
 def score_without_answer(score: Score, outcome: Outcome) -> Score:
     """Return the score of an output without an answer, with the details that its scorer returned.
 
-    The outcome `data_error` is kept. A value is kept only if the scorer itself noticed that the answer is missing,
-    because the value then has the names of all its metrics.
+    The outcome `data_error` is kept. The value is kept only if the scorer itself detected the missing answer, because
+    the value then has the names of all its metrics.
     """
     if score.outcome is Outcome.DATA_ERROR:
         return score
@@ -455,7 +455,7 @@ def _counted(
     score: Score,
     scale: ValueScale,
 ) -> float | Mapping[str, float | None] | None:
-    """Return the value of a candidate for the mean of its request: the worst possible one if the answer was not read.
+    """Return the value with which a candidate enters the mean: the worst possible one if its answer was unreadable.
 
     Of several named values, those other than 0 stay, because their rule was able to read the answer.
     """

@@ -1,8 +1,8 @@
 """Intervals for runs that may stop early. They stay valid however often the run checked its scores.
 
 If a run may stop after a check, a fixed-n interval misses the true value more often than stated. It is replaced by
-the betting confidence sequence over the samples in the order they were asked. If that is not possible, the row says
-that its interval does not allow for stopping.
+the betting confidence sequence over the samples in the order they were asked. If that is not possible, the row is
+flagged because its interval ignores early stopping.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,9 @@ def reads(
     scoring: Scoring,
     metric: str,
 ) -> ValueOf:
-    """Return a function that reads the value of a metric from a score record, for a scorer with known bounds."""
+    """Return a function that reads the value of a metric from a score record. An
+    unreadable answer gets the worst value.
+    """
     bounds = scoring.bounds or (0.0, 1.0)
     return value_reader(metric, bounds[0] if scoring.higher_is_better else bounds[1])
 
@@ -49,7 +51,7 @@ def anytime_results(
     planned: PlannedTask,
     scoring: Scoring,
 ) -> list[Result]:
-    """Return the results of one scorer with intervals that allow for stopping early.
+    """Return the results of one scorer with intervals that remain valid if a run stops early.
 
     `records` are in the order of the samples.
     """
@@ -65,7 +67,7 @@ def _relabelled(
     scoring: Scoring,
     rule: Until,
 ) -> Result:
-    """Return one result with an interval that allows for stopping early, or with a flag that it has none."""
+    """Return one result with an interval that remains valid after early stopping, or with a flag that it has none."""
     has_stopped = planned.counted_rows is not None
     stopped = (f"stopped early by --until {rule.text}",) if has_stopped else ()
     values = _values(result, records, planned, scoring)
@@ -128,7 +130,7 @@ def decision_of(
     verdict: str,
     scoring: Scoring,
 ) -> str:
-    """Return a verdict such as `higher` in words: `better`, `worse`, `alike` or `not decided`.
+    """Convert a verdict such as `higher` to `better`, `worse`, `alike` or `not decided`.
 
     Whether higher is better depends on the scorer.
     """
@@ -171,7 +173,7 @@ def _values(
     planned: PlannedTask,
     scoring: Scoring,
 ) -> dict[str, float]:
-    """Return the value of each sample by id, for a result; empty if the values cannot be read."""
+    """Return the value of each sample by id, for one result; empty if the values cannot be read."""
     if scoring.whole_output:
         candidates = 1
     else:

@@ -21,7 +21,7 @@ class ChanceLevel:
     """The sum over samples of the expected score of a guess."""
     count: int = 0
     has_others: bool = False
-    """True if a sample has no options, or several right ones. The task then has no chance level."""
+    """True if some sample has no options, or several right ones. The task then has no chance level."""
 
     def add(self, item: Sample | BadSample) -> None:
         """Add the options of one sample to the chance level."""
@@ -36,7 +36,7 @@ class ChanceLevel:
 
     @property
     def value(self) -> float | None:
-        """The expected share of right answers if a model guesses; None if the task has no chance level."""
+        """The expected share of right answers by guessing; None if the task has no chance level."""
         if self.has_others or not self.count:
             return None
         return self.guesses / self.count
@@ -47,7 +47,7 @@ def with_chance(
     level: ChanceLevel,
     scorings: Sequence[Scoring],
 ) -> list[Result]:
-    """Return the results. Each one that is a share of right choices gets the chance level."""
+    """Return the results with the chance level added to each that is a share of right choices."""
     results = list(results)
     value = level.value
     if value is None:
@@ -68,7 +68,7 @@ def with_chance(
 
 
 def _is_choice(scorer: object) -> bool:
-    """Return True for shipped scorers that read which option an answer chose."""
+    """Return True for shipped scorers that detect which option an answer chose."""
     if isinstance(scorer, type) or callable(scorer):
         kind = scorer
     else:

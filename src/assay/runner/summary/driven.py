@@ -1,8 +1,8 @@
 """Convert the return value of a driver, which does its own scoring, to rows of the results table.
 
-The scores of single samples are not known, so such numbers have no interval. The exception is a
-share with its counts: `accuracy` with `correct` and `total` has the interval of a share, and bounds for the samples
-that could not be judged.
+The scores of single samples are not known, so these numbers have no interval. The exception is a share with its
+counts: `accuracy` with `correct` and `total` has the interval of a share, and bounds for samples that could not be
+judged.
 """
 
 import math
@@ -20,7 +20,7 @@ from .results import flatten
 
 @dataclass(frozen=True, slots=True)
 class Driven:
-    """The return value of a driver that reports more than numbers."""
+    """Return type of a driver that reports more than numbers."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     n: int | None = None
@@ -136,9 +136,9 @@ def _bounds(
     numbers: Mapping[str, float],
     unresolved: Mapping[str, int],
 ) -> tuple[float, float] | None:
-    """Return the share if all failed samples were wrong, and if all were right; None if none failed.
+    """Return the share if all samples without a score were wrong, and if all were right; None if there are none.
 
-    Rows that were not asked are not in `total`; failed requests are, as wrong.
+    Rows that were not asked are not in `total`. Failed requests are in it, counted as wrong.
     """
     if not unresolved or not _is_share(name, numbers):
         return None

@@ -73,7 +73,7 @@ def headline_first(
     planned: PlannedTask,
     say_fault: Callable[[AssayError], None],
 ) -> list[Result]:
-    """Return the results, those of the task's headline metric first. Report an error if no summarizer computes it."""
+    """Return the results with those of the headline metric first. Report an error if no summarizer computes it."""
     task = planned.task
     if not task.headline or not results:
         return results
@@ -101,7 +101,7 @@ def status_of(
     *,
     is_incomplete: bool,
 ) -> str:
-    """Return how a run has ended: complete, partial or failed."""
+    """Return the status of a run at its end: complete, partial or failed."""
     if not results or all(r.n == 0 for r in results):
         return "failed"
     lacking = any(r.n < (r.n_expected or 0) for r in results)
@@ -131,7 +131,7 @@ def _count(
     progress: TaskProgress,
     outcome: str,
 ) -> int:
-    """Return how many samples have an outcome: each counts once, not once for each scorer."""
+    """Return the number of samples with an outcome. Each counts once, not once for each scorer."""
     count = 0
     for result in results:
         if result.task == progress.task and result.model == progress.model:
@@ -146,7 +146,7 @@ def close_manifest(
     planned_tasks: Sequence[PlannedTask],
     progress: Sequence[TaskProgress],
 ) -> None:
-    """Add to a manifest what is known only at the end of the run: the status, the time and the counts."""
+    """Add the values known only at the end of the run to its manifest: status, time and counts."""
     manifest["status"] = status
     manifest["finished"] = finished
     for described, planned, task_progress in zip(

@@ -41,7 +41,7 @@ from ..tasks.components import build_summarizer
 from .table_rows import SummarizedRow, unique_rows
 
 INSTEAD = "mean"
-"""The summarizer that is used if all others failed."""
+"""The fallback summarizer, used if all others failed."""
 
 
 def summarize(
@@ -110,7 +110,7 @@ def summarize(
 
 
 def _of_repeats(planned: PlannedTask, scoring: Scoring) -> list[Any]:
-    """Return the summarizers pass@k and pass^k for a task with tools and k epochs, unless it names its own.
+    """Return the summarizers pass@k and pass^k for a task with tools and k epochs, unless it names others.
 
     pass@k is the share of samples solved in at least one of k epochs, pass^k in all of them.
     """
@@ -143,7 +143,7 @@ async def set_level(
 ) -> list[Result]:
     """Return the results of a scorer that judges all samples at once. `faults` are records of rows not asked.
 
-    Each candidate of each epoch belongs to a separate set, unless the scorer takes the whole output.
+    Each candidate of each epoch belongs to a separate set, unless the scorer receives whole outputs.
     """
     writer.reload()
     outcomes = Counter(str(fault.outcome) for fault in faults)
@@ -289,7 +289,7 @@ def set_level_results(
 
 
 def _lacking(without: int, sets: int) -> tuple[str, ...]:
-    """Return a flag if some of the sets have no value."""
+    """Return a flag if a metric has no value for some of the sets."""
     if without and sets > 1:
         return (f"{without} of {sets} sets have no value",)
     return ()
@@ -313,5 +313,5 @@ def flatten(values: object, prefix: str = "") -> dict[str, float]:
 
 
 def _seed_of(name: str) -> int:
-    """Return a seed that depends only on a name. Python's own `hash` changes between processes."""
+    """Return a seed that depends only on a name. Python's `hash` differs between processes."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")

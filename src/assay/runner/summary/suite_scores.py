@@ -29,7 +29,7 @@ def overall_rows(
 def _weighing_suites(references: Sequence[Any]) -> Iterator[Suite]:
     """Yield the suites among the tasks of a run that have an overall score.
 
-    A task that was given as an object belongs to no suite. It may not be hashable.
+    A task passed as an object, which may not be hashable, belongs to no suite.
     """
     names = [reference for reference in references if isinstance(reference, str)]
     for reference in dict.fromkeys(names):
@@ -45,7 +45,7 @@ def _headlines(
     model: str,
     results: Sequence[Result],
 ) -> dict[str, Result] | None:
-    """Return, by task, the first result of each task of a suite for a model; None if a task has no value."""
+    """Return the headline result of each task of a suite for a model, by task; None if a task has no value."""
     by_task: dict[str, Result] = {}
     for result in results:
         if result.model == model:
@@ -94,9 +94,9 @@ def _interval(
     value: float,
     weighed: Sequence[tuple[float, Result]],
 ) -> tuple[float, float] | None:
-    """Return the interval of a weighted sum of independent results, computed from the interval of each; None without.
+    """Return the interval of a weighted sum of independent results; None if one of them has no interval.
 
-    The distances to the ends add up as squares (Zou and Donner 2008), so ends that are not symmetric are kept.
+    The squared distances from value to bounds add up (Zou and Donner 2008), so asymmetric intervals stay asymmetric.
     """
     below = 0.0
     above = 0.0
@@ -123,7 +123,7 @@ def _protocol(
     suite: Suite,
     by_task: dict[str, Result],
 ) -> str:
-    """Return the protocol id of a suite: its name, with the part after `@` if the ids of all its tasks share it."""
+    """Return the protocol id of a suite: its name, plus the part after `@` if the ids of all its tasks share it."""
     endings = {result.protocol.partition("@")[2] for result in by_task.values()}
     if len(endings) != 1:
         return suite.name

@@ -1,8 +1,8 @@
 """Rows of the table: rules for the results of every summarizer.
 
-A number is finite or missing. A row without a number says which value it had, such as infinity. Samples without a score
-are flagged. Two results with the same name are distinguished by the differing options of their summarizers. The same
-result twice is one row.
+A number is finite or missing. A row without a number reports the original value, such as infinity. Samples without a
+score are flagged. Two results with the same name are distinguished by the differing options of their summarizers. The
+same result twice is one row.
 """
 
 import math
@@ -23,7 +23,7 @@ class SummarizedRow:
     summarizer: str
     options: Mapping[str, Any]
     code: Any
-    """The function of a user's summarizer, to recognise the same one."""
+    """The function of a user's summarizer, by which identical summarizers are recognised."""
     result: Result
 
     @classmethod
@@ -76,7 +76,7 @@ def _same(row: SummarizedRow, other: SummarizedRow) -> bool:
 
 
 def _with_labels(rivals: Sequence[SummarizedRow]) -> Iterator[Result]:
-    """Yield results that have the same name, with a label added to each name."""
+    """Yield the results that share a name, each with a label added to its name."""
     if len(rivals) == 1:
         yield rivals[0].result
         return
@@ -92,7 +92,7 @@ def _label(
     row: SummarizedRow,
     rivals: Sequence[SummarizedRow],
 ) -> str:
-    """Return the label that distinguishes a row from others with its name: the summarizer's name, else the options."""
+    """Return the label that distinguishes a row from others with the same name: summarizer name, else options."""
     alike = [other for other in rivals if other.summarizer == row.summarizer]
     if len(alike) == 1:
         return row.summarizer

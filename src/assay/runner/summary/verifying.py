@@ -1,7 +1,7 @@
-"""Compute the table of a finished run again from the scores in its journal, and compare it with its summary.
+"""Recompute the table of a finished run from the scores in its journal, and compare it with its summary.
 
-Nothing is asked, scored or written. Numbers of drivers and of set-level scorers cannot be computed again from the
-scores of single samples, and are listed as unchecked.
+Nothing is asked, scored or written. Numbers from drivers and set-level scorers cannot be recomputed from the scores
+of single samples, and are listed as unchecked.
 """
 
 import math
@@ -26,11 +26,11 @@ TOLERANCE = 1e-9
 
 @dataclass(slots=True)
 class Recomputed:
-    """The results of a run, computed again from its journal."""
+    """The results of a run, recomputed from its journal."""
 
     results: list[Result] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
-    """What could not be computed again, one line each, with the reason."""
+    """The results that could not be recomputed, one line each, with the reason."""
 
     def differences(self, summary: Mapping[str, Any]) -> Iterator[str]:
         """Yield a line for each result that differs from the summary."""
@@ -74,7 +74,7 @@ class Recomputed:
 
 
 def recompute(reader: RunReader, **settings: object) -> Recomputed:
-    """Compute the table of a run from its journal. `settings` are those of `score`."""
+    """Recompute the table of a run from its journal. `settings` are those of `score`."""
     run = recorded_run(Path(reader.layout.folder), settings)
     recomputed = Recomputed()
     with guarded(run.gate):
@@ -100,7 +100,7 @@ def _add(
     planned: PlannedTask,
     scoring: Scoring,
 ) -> None:
-    """Compute the results of one scorer again, and add them."""
+    """Recompute the results of one scorer, and add them."""
     task = planned.task.name
     model = planned.model_name
     name = f"{task} · {model} · {scoring.name}"
@@ -153,7 +153,9 @@ def _in_order(
 
 
 def _expected(reader: RunReader, planned: PlannedTask) -> int | None:
-    """Return the number of samples that the run's summary expects for a task × model; None if it does not say."""
+    """Return the number of samples that the run's summary expects for a task × model;
+    None if it has no such number.
+    """
     rows: Iterable[Mapping[str, Any]] = reader.summary.get("results", ())
     counts = []
     for row in rows:
@@ -165,7 +167,7 @@ def _expected(reader: RunReader, planned: PlannedTask) -> int | None:
 
 
 def _name(result: Result) -> tuple[str, str, str]:
-    """Return what identifies a row of the results table: task, model and metric."""
+    """Return the key of a row in the results table: task, model and metric."""
     return result.task, result.model, result.metric
 
 

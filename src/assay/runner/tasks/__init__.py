@@ -1,1 +1,1 @@
-"""Turn the user's input into tasks: names, files, subsets, data, measures, shots, and changes by a run."""
+"""Convert the user's input to tasks: names, files, subsets, data, measures, shots, and changes by a run."""

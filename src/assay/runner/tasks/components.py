@@ -70,7 +70,7 @@ def default_scorers(
     sample: Sample | None = None,
     prompt: Prompt | None = None,
 ) -> tuple[Any, ...]:
-    """Return the scorers for data of a kind, such as `choice`, if the task names none.
+    """Return the default scorers for a kind of data, such as `choice`.
 
     If the prompt compares likelihoods of options, the scorer is the one for likelihoods.
     """

@@ -1,7 +1,7 @@
 """Benchmarks as plain Python files: module-level names that are fields of a `Task` define it.
 
-`prompt`, `score` and `summarize` are short for template, scorers and summarizers. An unused name that nearly equals
-a field is reported as a misspelling. Every other name is the author's own.
+`prompt`, `score` and `summarize` are short for template, scorers and summarizers. An unused name that nearly equals a
+field is reported as a misspelling. All other names are ignored.
 """
 
 import ast
@@ -34,10 +34,10 @@ CALLABLE = frozenset(
         "state",
     }
 )
-"""Fields whose value may be a function or class. A function named like any other field is the file's own helper."""
+"""Fields whose value may be a function or class. A function named like any other field is a helper of the file."""
 MAPPINGS = frozenset({"models", "hints"})
 COMMON_NAMES = frozenset({"tools", "mcp", "limits", "user"})
-"""Fields with names that other code uses, too. A function or a module of that name is a helper."""
+"""Fields with names that are also common in other code. A function or a module with such a name is a helper."""
 FIELDS = tuple(f.name for f in fields(Task) if f.name not in OF_THE_RUN)
 SYNONYMS = {
     "metric": "scorers", "metrics": "scorers", "evaluator": "scorers", "num_fewshot": "fewshot", "shots": "fewshot",
@@ -61,10 +61,10 @@ EVERYDAY = frozenset(
         "limits",
     }
 )
-"""Fields with such common names that similar names are assumed to be the author's own."""
+"""Fields with such common names that similar names are not reported as misspellings."""
 FUNCTIONS = ("prompt", "score", "summarize", "template", "to_sample")
 PARAMETERS = frozenset({"sample", "row", "records"})
-"""Names of a first parameter that show that a function is meant for assay."""
+"""Names of a first parameter that mark a function as written for assay."""
 
 
 def from_conventions(
@@ -126,7 +126,7 @@ def _is_helper(
     field: str,
     value: object,
 ) -> bool:
-    """Return True if a value with a field's name is not meant as the field, but as the file's own helper."""
+    """Return True if a value that has a field's name is a helper of the file, and not meant as the field."""
     if field in MAPPINGS:
         return not isinstance(value, Mapping)
     if field in ("driver", "state"):
@@ -256,7 +256,7 @@ def _probable_field(
     name: str,
     value: object,
 ) -> str | None:
-    """Return the field that a name probably means; None if it is the author's own."""
+    """Return the field that a name probably misspells; None if it is unrelated."""
     if inspect.ismodule(value) or inspect.isclass(value):
         return None
     if inspect.isroutine(value):
@@ -278,7 +278,9 @@ def _nearest(
     name: str,
     names: Sequence[str],
 ) -> str | None:
-    """Return the known name that differs in one or two letters. Misspellings seldom change the first letter."""
+    """Return the known name that differs in one or two letters. The first letter must
+    be equal, as in most misspellings.
+    """
     alike = []
     for candidate in names:
         is_similar_length = abs(len(candidate) - len(name)) <= 2
@@ -299,7 +301,7 @@ def _has(
     module: ModuleType,
     meant: str,
 ) -> bool:
-    """Return True if the file sets the field under one of its names, so that a similar name is not its misspelling."""
+    """Return True if the file sets the field under one of its names, so that a similar name is no misspelling."""
     if meant == "options":
         return False
     field = SHORT.get(meant, meant)

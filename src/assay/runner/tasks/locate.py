@@ -57,7 +57,7 @@ def adding_searched_folders(
     task: Task,
     data: str | None,
 ) -> Iterator[None]:
-    """Add to an error about missing hub data which local folders were searched before, and for which file."""
+    """Add the local folders that were searched before, and the file name, to an error about missing hub data."""
     try:
         yield
     except AssayError as error:
@@ -83,7 +83,7 @@ def adding_searched_folders(
 
 
 def _search_result(variable: str, source: DataSource) -> str:
-    """Return why no data was found in the folder that an environment variable names; empty if it is not set."""
+    """Return the reason why the folder in an environment variable has no data; empty if the variable is not set."""
     root = os.environ.get(variable)
     if not root:
         return ""
@@ -108,7 +108,7 @@ def _inside(
     source: DataSource,
     task: Task,
 ) -> Path:
-    """Return the data file inside a folder, or the file itself, that `--data` names."""
+    """Return the data file that `--data` names, either directly or by its folder."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         problem, fix = why_no_data(path)
         raise UsageError(

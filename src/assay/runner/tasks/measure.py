@@ -14,18 +14,18 @@ from ...templates.likelihood import WeighedLetters
 from .overrides import original
 
 RecordedMeasures = Mapping[tuple[str, str], str]
-"""By task and model: the measure by which the task was asked; empty if it was asked as written."""
+"""The measure by which a task was asked, by task and model; empty if it was asked as written."""
 LIKELIHOOD = "likelihood"
 """The former name of the measures `letter_likelihood` and `text_likelihood`.
 
-It selects the first of them that the task offers; `letter_likelihood` if the task has only the standard measures.
+It selects the first of them that the task offers, or `letter_likelihood` if the task has only the standard measures.
 """
 
 
 def _by_likelihood(continuation: str) -> Measure:
-    """Return a measure by the likelihood of each option's letter after the task's own prompt, or of each option's text.
+    """Return a measure that compares the likelihoods of the options' letters or of the options' texts.
 
-    The text follows a prompt with only the question.
+    Letters follow the task's own prompt. Texts follow a prompt with only the question.
     """
     how = {"name": "choice_likelihood", "continuation": continuation}
     template = WeighedLetters() if continuation == "letter" else how
@@ -120,7 +120,7 @@ def measured(
 def usual_measure(abilities: Abilities) -> str | None:
     """Return the measure for multiple choice if neither task nor run names one; None means the letter in the answer.
 
-    A base model has not learned to write a letter, so likelihoods of letters are used.
+    A base model has not learned to write a letter, so its measure compares the likelihoods of the letters.
     """
     is_sure = "likelihood" not in abilities.unsure
     is_base = abilities.chat is not True
@@ -138,7 +138,7 @@ def spelled(
     name: str,
     names: Mapping[str, Any],
 ) -> str:
-    """Return the current name of a measure that may be given by its former name."""
+    """Return the current name of a measure, also if the former name is given."""
     if name != LIKELIHOOD or name in names:
         return name
     likelihood_names = (now for now in names if now.endswith(f"_{LIKELIHOOD}"))
@@ -161,7 +161,7 @@ def _lacking(abilities: Abilities, way: Measure) -> set[str]:
 
 
 def _ways(task: Task) -> Iterator[Measure]:
-    """Yield the measures that a task lists. The names of standard measures are replaced by these measures."""
+    """Yield the measures of a task, with the names of standard measures replaced by the measures."""
     for entry in task.measures:
         if isinstance(entry, Measure):
             yield entry

@@ -14,7 +14,7 @@ from ..options import RunOptions
 
 
 def with_overrides(task: Task, run: RunOptions) -> Task:
-    """Return the task with the run's template, scorers, repeats and tags. `origin` keeps it as its author wrote it."""
+    """Return the task with the run's template, scorers, repeats and tags. `origin` keeps the author's version."""
     changes: dict[str, Any] = {}
     if run.template is not None:
         changes["template"] = _template(run.template)
@@ -67,7 +67,7 @@ def with_shots(
 
 
 def changed(task: Task, **changes: object) -> Task:
-    """Return a copy with fields changed by a run. `origin` stays as the author wrote it."""
+    """Return a copy with fields changed by a run. `origin` keeps the author's version."""
     origin = original(task)
     return task.but(**changes, origin=origin)
 
@@ -104,7 +104,7 @@ def generation_of(task: Task, run: RunOptions) -> GenerateOptions:
 
 
 def fewshot_of(task: Task, run: RunOptions) -> Fewshot:
-    """Return how many few-shot examples are shown, and how they are drawn."""
+    """Return the few-shot settings of the task, changed by those of the run."""
     fewshot = task.fewshot
     if run.num_fewshot is None:
         num = fewshot.num

@@ -1,13 +1,12 @@
-"""Turn a user's reference into `Task`s.
+"""Convert a user's reference to `Task`s.
 
 A reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a data file, a
 folder of shards, a YAML task, or a Python file. Other files are passed to the recognisers that other packages
 register.
 
-A subset of a shipped benchmark is a separate task, such as `mmlu_anatomy`, `bbh_navigate` or `mmlu_pro_law`.
-
-A subset consists of the samples with that value in one of their tags. Its name and its protocol id name it, so that
-its number is never mistaken for that of the whole benchmark.
+A subset of a shipped benchmark is a separate task, such as `mmlu_anatomy`, `bbh_navigate` or `mmlu_pro_law`. It
+consists of the samples with that value in one of their tags. Name and protocol id contain the subset, so that its
+number is never mistaken for that of the whole benchmark.
 """
 
 import inspect
@@ -52,14 +51,14 @@ OTHER_NAMES: Mapping[str, str] = {
     "bbh_cot_fewshot": "bbh",
     "bbh_zeroshot": "bbh_direct",
 }
-"""Names that lm-eval uses for tasks with subsets."""
+"""Names that lm-eval has for tasks with subsets."""
 MOST_LISTED = 8
 
 
 def find_subset(name: str) -> Task | None:
     """Return the task for a name that consists of a shipped task and a subset, such as `mmlu_anatomy`; else None.
 
-    The longest shipped name with which it begins counts, and the task must have tags.
+    The longest shipped name that begins it counts, and the task must have tags.
     """
     folded = folded_value(name)
     for alias, task_name in OTHER_NAMES.items():
@@ -206,7 +205,7 @@ def _registered(
 
 
 def _from_file(name: str) -> Task | None:
-    """Return the task of a YAML file, a data file or a hub dataset; None if the name is none of these."""
+    """Return the task of a YAML file, a data file or a hub dataset; None if the reference is none of these."""
     path = Path(name).expanduser()
     if path.suffix in (".yaml", ".yml") and path.is_file():
         _refuse_name_of_another_tool(name)
@@ -230,7 +229,7 @@ def _from_file(name: str) -> Task | None:
 
 
 def _refuse_name_of_another_tool(name: str) -> None:
-    """Raise an error that tells the user what to do if a name or a file belongs to another tool."""
+    """Raise an error with advice if a name or a file belongs to another tool."""
     for signpost in registry.signposts():
         answer = signpost(name)
         if answer is not None:

@@ -24,7 +24,7 @@ class Shots:
     """True if the examples are drawn from the samples that are evaluated."""
 
     def to_plain(self) -> list[Any]:
-        """Return what a resumed run compares to notice changed examples: number, seed, choice and rows."""
+        """Return the values that a resumed run compares to notice changed examples: number, seed, choice and rows."""
         return [
             self.fewshot.num,
             self.fewshot.seed,
@@ -78,7 +78,7 @@ def with_shots(
 
 
 def _is_same_data(pool: Samples, samples: Samples) -> bool:
-    """Return True if the few-shot pool has rows of the evaluated data, and is not another split of it."""
+    """Return True if the few-shot pool and the evaluated data come from the same rows, not from different splits."""
     have_splits = None not in (pool.split, samples.split)
     are_apart = have_splits and pool.split != samples.split
     return not are_apart and bool(
@@ -87,7 +87,7 @@ def _is_same_data(pool: Samples, samples: Samples) -> bool:
 
 
 def _place(shard: Shard) -> Path | str | int:
-    """Return what identifies the source of rows: their file, or the list or function in memory."""
+    """Return a key for the source of rows: their file, or the id of the list or function in memory."""
     if shard.path is not None:
         return shard.path.resolve()
     in_memory = getattr(shard, "items", None) or getattr(shard, "function", None)

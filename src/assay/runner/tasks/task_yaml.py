@@ -84,9 +84,9 @@ def _resolve_scalar(
     pattern: str,
     first: str,
 ) -> None:
-    """Let the loader read unquoted values that match a pattern as values of the type `tag`.
+    """Let the loader convert unquoted values that match a pattern to the type `tag`.
 
-    `first` has the characters with which such values begin.
+    `first` contains the characters that such values can begin with.
     """
     import re
 
@@ -216,7 +216,7 @@ def _read(
     path: Path,
     faults: list[AssayError],
 ) -> object:
-    """Convert the value of one key. Errors in parts of it are added to `faults`, and those parts are left out."""
+    """Convert the value of one key. Invalid parts are left out, and their errors are added to `faults`."""
     if name == "dataset":
         return _beside(value, path)
     if name == "fewshot":
@@ -312,7 +312,7 @@ def _fewshot(
 
 
 class WrittenRows(list[Any]):
-    """Rows that are written in a task file itself. Media files that they name are relative to its folder."""
+    """Rows written directly in a task file. Paths of media files are relative to the folder of the task file."""
 
     folder: Path
 

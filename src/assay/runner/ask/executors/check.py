@@ -21,7 +21,7 @@ SECONDS_TO_REACH = 5.0
 
 
 def is_spread(run: RunOptions) -> bool:
-    """Return True if a run asks for replicas."""
+    """Return True if a run uses replicas."""
     return run.replicas is not None or run.executor is not None
 
 
@@ -29,7 +29,7 @@ def check_spread(
     run: RunOptions,
     planned_tasks: Sequence[PlannedTask],
 ) -> None:
-    """Raise for settings that cannot work: wrong numbers, no Ray, models that only this process has."""
+    """Raise for settings that cannot work: wrong numbers, no Ray, models that exist only in this process."""
     if run.address is not None and run.executor != "ray":
         raise UsageError("--address names a Ray cluster", fix="add --executor ray")
     if not is_spread(run):

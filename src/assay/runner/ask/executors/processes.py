@@ -47,7 +47,7 @@ class Processes:
         return Process(process, reader, writer)
 
     async def watch(self) -> None:
-        """Wait forever, because this machine exists as long as the run does."""
+        """Wait forever, because local processes can be started as long as the run lasts."""
         await asyncio.get_running_loop().create_future()
 
     async def close(self) -> None:
@@ -73,7 +73,7 @@ class Process:
         self._listening = asyncio.ensure_future(self._listen(reader))
 
     async def ask(self, frame: bytes) -> bytes:
-        """Send a frame (encoded message) to the process, and return the frame that it answers."""
+        """Send a frame (encoded message) to the process, and return its reply frame."""
         if self._ended is not None:
             raise ReplicaLost(self._ended)
         self._number += 1
@@ -141,7 +141,7 @@ def shares(
     replicas: int,
     gpus_per_replica: float | None,
 ) -> list[dict[str, str]]:
-    """Return the environment variables of each replica: which GPUs it sees, and how many threads it may use."""
+    """Return the environment variables of each replica: which GPUs it can use, and how many threads."""
     if "OMP_NUM_THREADS" in os.environ:
         threads = {}
     else:

@@ -91,7 +91,7 @@ class RayActors:
         return executor, replicas or max(1, room)
 
     async def start(self, number: int) -> "Actor":
-        """Start an actor. It answers its first frame once the cluster has resources for it."""
+        """Start an actor. Its first reply arrives once the cluster has resources for it."""
         return Actor(self._actor.remote())
 
     async def watch(self) -> None:
@@ -131,7 +131,7 @@ class Actor:
         self._handle = handle
 
     async def ask(self, frame: bytes) -> bytes:
-        """Send a frame (encoded message) to the actor, and return the frame that it answers."""
+        """Send a frame (encoded message) to the actor, and return its reply frame."""
         from ray.exceptions import RayError
 
         try:

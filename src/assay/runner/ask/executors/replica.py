@@ -18,15 +18,15 @@ from .wire import media_of, output_of_plain, pack, request_to_plain, unpack
 
 
 class ReplicaLost(Exception):
-    """Raised if a replica has died, with all its requests. The message says how."""
+    """Raised if a replica has died, with all its requests. The message gives the reason."""
 
 
 class ClusterLost(ErrorBudgetExceeded):
-    """Raised if no replica can be started any more. The run was stopped; its answers are kept."""
+    """Raised if no replica can be started any more. The run stops; answers received so far are kept."""
 
 
 class Channel(Protocol):
-    """Carries frames (encoded messages) to one replica and back. Raises `ReplicaLost` if the replica is gone."""
+    """Carries frames (encoded messages) to one replica and back. Raises `ReplicaLost` if the replica has died."""
 
     by_path: bool
     """True if the replica can open the same file paths, so that media are sent as paths instead of bytes."""

@@ -81,7 +81,7 @@ class Server:
         head: Mapping[str, Any],
         blobs: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Return the model's warnings about a prompt."""
+        """Return the model's warnings about how it renders a prompt."""
         assert self._model is not None and self._threads is not None
         request = request_from_plain(head["request"], media_of(blobs))
         try:
@@ -122,7 +122,7 @@ class Server:
         return pack({"outputs": plain, "fits": fits, "seconds": seconds}, output_blobs)
 
     def _state(self, plain: Mapping[str, Any]) -> object:
-        """Return the dialogue state with which a request continues; None if it continues none."""
+        """Return the dialogue state from which a request continues; None if it starts a dialogue."""
         if "state" in plain:
             return self._states[plain["state"]]
         return None

@@ -1,9 +1,10 @@
-"""Work shared by replicas: which replica may take which request, and where the requests of a dead replica go.
+"""Work shared by replicas: which replica may take which request, and what happens to the requests of a dead replica.
 
 A replica takes neighbouring rows, so that their shared prefix is computed once. A dialogue stays with the replica
-that began it. If that replica dies, a dialogue whose history is sent with each round continues elsewhere with the
-lost round; one that the replica remembered starts again. A request that was in flight when replicas died is sent
-again in a smaller batch, then alone, on another replica if there is one. After the third death it counts as failed.
+that began it. If that replica dies, a dialogue whose history is sent with each round repeats the lost round on
+another replica; a dialogue that the replica remembered starts again. A request that was in flight when replicas died
+is sent again in a smaller batch, then alone, on another replica if there is one. After the third death it counts as
+failed.
 """
 
 import math
@@ -18,7 +19,7 @@ SMALLER = 8
 """After a death, a request is repeated in a batch that is smaller by this factor."""
 
 Place = tuple[str, int, int]
-"""What identifies a job: sample, epoch and round. A driver may ask several questions about one sample at once."""
+"""Identifies a job: sample, epoch and round. A driver may ask several questions about one sample at once."""
 
 
 class SharedWork(Work):
@@ -42,9 +43,9 @@ class SharedWork(Work):
         self._open: dict[int, int] = {}
         """Number of jobs in flight by replica, for all replicas that may take jobs."""
         self._alone: set[int] = set()
-        """Replicas that work on a job which must be the only one there."""
+        """Replicas whose current job must run alone."""
         self._at: dict[Place, int] = {}
-        """By sample, epoch and round: the replica that works on the job."""
+        """The replica that works on each job, by sample, epoch and round."""
 
     def open(self, replica: int) -> None:
         """Let a replica take jobs from now on, because it is ready."""
@@ -57,7 +58,7 @@ class SharedWork(Work):
         most: int,
         with_media: int | None = None,
     ) -> list[Job]:
-        """Return up to `most` jobs for a replica; empty if there are none for it now."""
+        """Return up to `most` jobs for a replica; empty if there are none for it at the moment."""
         jobs: list[Job] = []
         if self.stopped or replica not in self._open or not self._may_take(replica):
             return jobs
@@ -81,7 +82,7 @@ class SharedWork(Work):
         return jobs
 
     def _may_take(self, replica: int) -> bool:
-        """Return True unless the replica works on a job that must be the only one there."""
+        """Return True unless the replica works on a job that must run alone."""
         return replica not in self._alone
 
     def _next_for(self, replica: int) -> Job | None:
@@ -106,7 +107,7 @@ class SharedWork(Work):
     def _suits(self, job: Job, replica: int) -> bool:
         """Return True if a job may be given to this replica.
 
-        A replica that died on the job is chosen only if all others did, too.
+        A replica that died on the job may take it only if all others died on it, too.
         """
         if len(job.died_on) + 1 >= MOST_DEATHS and self._open[replica]:
             return False
@@ -152,7 +153,7 @@ class SharedWork(Work):
         self.finished(len(jobs))
 
     def give_back(self, jobs: Sequence[Job]) -> None:
-        """Put jobs that were taken and not sent back to the front of the queue."""
+        """Return unsent jobs to the front of the queue."""
         self._ready.extendleft(self._freed(job) for job in reversed(jobs))
         self.settled(jobs)
 
@@ -179,9 +180,9 @@ class SharedWork(Work):
         return [job for job in jobs if len(job.died_on) >= MOST_DEATHS]
 
     def _freed(self, job: Job) -> Job:
-        """Return a job that any replica may take.
+        """Return a job in a form that any replica may take.
 
-        If only its former replica knew the earlier rounds, the dialogue starts again with its first round.
+        If only its former replica had the earlier rounds, the dialogue starts again with its first round.
         """
         job.home = 0
         if not job.round or not (self._remembers or job.request.state is not None):

@@ -1,8 +1,8 @@
 """A spread runs the replicas of one model on the work of a task. Only the main process writes to disk.
 
-Each replica has a loop that starts it, keeps it busy and replaces it when it dies. All share one work, so that a
-slow replica takes less of it, and one that starts late takes the rest. Replicas of an endpoint use one server and
-one key, so they share one queue, which limits the requests in flight and waits for a server that is gone.
+Each replica has a loop that starts it, keeps it busy and replaces it when it dies. All share one work, so that a slow
+replica takes less of it, and one that starts late takes the rest. Replicas of an endpoint use one server and one key,
+so they share one queue, which limits the requests in flight and waits during an outage of the server.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from .replica import Executor, ModelSource, Replica, ReplicaLost
 from .shared_work import MOST_DEATHS, SharedWork
 
 MOST_STARTS = 3
-"""How often in a row a replica may die while it loads its model, before it is given up."""
+"""Number of times in a row that a replica may die while loading its model before its slot is abandoned."""
 
 
 @dataclass(eq=False)
@@ -38,7 +38,7 @@ class Spread:
     whisper: Callable[[str], None] = lambda line: None
     """Shows lines that matter only during the run."""
     greet: Callable[[Replica], Awaitable[None]] | None = field(default=None, init=False)
-    """A function that is called once with the first replica that is ready, before any request."""
+    """Function that is called once with the first replica that is ready, before any request."""
 
     def __post_init__(self) -> None:
         self.is_async = inspect.iscoroutinefunction(self.model.generate)
@@ -250,7 +250,7 @@ class Spread:
         work: SharedWork,
         sink: Sink,
     ) -> None:
-        """Send batches to a replica.
+        """Send batches to a replica until no jobs are left.
 
         The next batch is prepared while one is answered, and sent before its scoring begins.
         """
@@ -309,7 +309,7 @@ class Spread:
         work: SharedWork,
         sink: Sink,
     ) -> None:
-        """Give answers to the sink, which writes and scores them, and count their jobs as finished."""
+        """Pass answers to the sink, which writes and scores them, and count their jobs as finished."""
         try:
             sink.keep(answers)
             sink.judge(answers)
@@ -347,7 +347,7 @@ class Spread:
 
 
 class Slot:
-    """The place of one replica and its replacements. A replica that died is replaced in the same slot."""
+    """A numbered position for one replica at a time. If the replica dies, its replacement uses the same slot."""
 
     def __init__(
         self,
@@ -364,7 +364,7 @@ class Slot:
         self.starting: asyncio.Future[Replica] | None = None
         self.failed_starts = 0
         self.ended = ""
-        """How the last replica died."""
+        """Reason why the last replica died."""
         self.state = "starting"
         self.progress = TaskProgress("", "")
 

@@ -27,7 +27,7 @@ HEAD = struct.Struct("!QQ")
 """The bytes before a frame: the number of the call, and the length of the frame."""
 
 Blobs = dict[str, Any]
-"""Media by digest: their kind, and their bytes or their path."""
+"""Media by digest: their kind, and their bytes or path."""
 
 _LAYOUT = tuple[str, bytes, dict[str, Any]]
 """A frame has three fields: the encoding of the head (`m` for MessagePack, `j` for JSON), the head, and the media."""

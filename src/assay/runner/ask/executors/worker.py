@@ -1,6 +1,6 @@
-"""A replica in its own process: `python -m assay.runner.ask.executors.worker FD`, started by `processes`.
+"""A replica in a separate process: `python -m assay.runner.ask.executors.worker FD`, started by `processes`.
 
-Frames go over an inherited socket. When the driver is gone, the process ends, whatever its model is doing.
+Frames go over an inherited socket. When the driver ends, this process ends, whatever its model is doing.
 """
 
 import asyncio
