@@ -1,4 +1,4 @@
-"""Models: adapters of endpoints, local weights and user functions, which receive prompts and return outputs."""
+"""Models: adapters for endpoints, local weights and user functions, which receive prompts and return outputs."""
 
 from .resolve import adapt_model, build_model
 

@@ -1,4 +1,4 @@
-"""Convert what a user's function returned or raised into an output.
+"""Convert the return value or the exception of a user's function to an output.
 
 For a value that is not an answer, the error explains how to return one.
 """
@@ -28,7 +28,7 @@ from ..core.output import ANSWER_KINDS, is_mixed
 from .shapes import WEIGHED, described, weighed
 
 LikelihoodValue = Likelihood | tuple[Any, ...] | list[Any] | SupportsFloat
-"""What a user's `likelihood` may return for one continuation: `(logprob, greedy)`, a number or a `Likelihood`."""
+"""Types that a user's `likelihood` may return for one continuation: `(logprob, greedy)`, a number, a `Likelihood`."""
 WANTED = 'text, an Image, an Audio, {"text": …, "audio": …, "image": …}, a list of candidates or an Output'
 ARRAYS = (
     "; for arrays: assay.media.image_from(array), assay.media.audio_from(array, rate)"
@@ -42,7 +42,7 @@ def as_answer(
 ) -> Output:
     """Return the output for one request.
 
-    A value that is not an answer becomes a failure that says how to return one.
+    A value that is not an answer becomes a failure whose message explains how to return one.
     """
     try:
         output = _read(value, reference)
@@ -90,8 +90,8 @@ def _hold_media(
 ) -> Output:
     """Return the output with the media of candidate number `place` read into memory.
 
-    The model may overwrite its files later. A medium that came with the prompt is copied first: the prompt's own object
-    keeps reading from its file.
+    The model may overwrite its files later. A medium from the prompt is copied first, so that the prompt's own object
+    stays lazy.
     """
     candidate = output.candidates[place]
     parts = tuple(
@@ -113,7 +113,7 @@ def as_likelihoods(
     request: Request,
     reference: str,
 ) -> Output:
-    """Convert what a user's `likelihood` function returned for one request to an output.
+    """Convert the return value of a user's `likelihood` function for one request to an output.
 
     It may return an `Output`, or a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s.
     """
@@ -159,7 +159,7 @@ def _read(value: object, reference: str) -> Output:
 
 
 def _advice(value: object, reason: str) -> str:
-    """Return advice on how to return a value whose meaning is unclear, or the reason why it could not be read."""
+    """Return advice on how to return an ambiguous value, or the reason why it could not be read."""
     if inspect.isgenerator(value) or inspect.isasyncgen(value):
         return '; join the pieces first, as in "".join(pieces)'
     if isinstance(value, (bytes, bytearray)):
@@ -185,7 +185,7 @@ def _is_array(value: object) -> bool:
 
 
 def _inside(value: Mapping[str, Any]) -> str:
-    """Return a hint about which key of a returned dictionary may have the answer."""
+    """Return a hint on which key of a returned dictionary may contain the answer."""
     if "choices" in value:
         return 'the words of a chat reply are reply["choices"][0]["message"]["content"]'
     name = next(
@@ -202,7 +202,7 @@ def _inside(value: Mapping[str, Any]) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return True if an error means that the batch did not fit in the memory of the device or the machine."""
+    """Return True if an error means that the batch did not fit into the memory of the device or the machine."""
     if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__:
         return True
     return "out of memory" in str(error).lower()
@@ -217,7 +217,9 @@ def failure(
     error: Exception | SystemExit,
     reference: str,
 ) -> Output:
-    """Turn an exception into the failed output of one sample, with a message such as `KeyError: 'x' (file.py:12)`."""
+    """Convert an exception to the failed output of one sample, with a message such as
+    `KeyError: 'x' (file.py:12)`.
+    """
     if isinstance(error, AssayError):
         kind = "data" if isinstance(error, DataError) else "exception"
         return Output.failed(kind, str(error), retryable=False)

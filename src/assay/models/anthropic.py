@@ -53,16 +53,16 @@ UNKNOWN = (
 )
 LEAST_THINKING = 1024
 UNFINISHED = frozenset({"tool_use", "pause_turn"})
-"""Stop reasons of an answer that is unfinished until a tool returns its result."""
+"""Stop reasons of an answer that the model continues only after a tool has returned its result."""
 BLOCKED = "blocked by content filtering policy"
-"""Words that occur in the API's error if its filter stopped an answer."""
+"""Words in the API's error message that mean that its filter stopped an answer."""
 CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 """The API's name for each of assay's tool choices. Any other tool choice is the name of a tool."""
 
 
 @dataclass
 class Anthropic(HttpModel):
-    """A model behind the Messages API. A call makes one attempt; the scheduler retries."""
+    """A model behind the Messages API. Each call makes one attempt; the scheduler retries."""
 
     scheme: ClassVar[str] = "anthropic"
     public_url: ClassVar[str] = "https://api.anthropic.com/v1"
@@ -109,7 +109,7 @@ class Anthropic(HttpModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Return the abilities: text and images in, text out, no log-probabilities, unless the user declared others."""
+        """Return the declared abilities; by default text and images in, text out, no log-probabilities."""
         return Abilities(
             frozenset(self.accepts),
             frozenset(self.produces),
@@ -119,7 +119,9 @@ class Anthropic(HttpModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Return what identifies this model: its name, its URL, and the options that can change an answer."""
+        """Return the properties that identify this model: its name, its URL, and the
+        options that can change an answer.
+        """
         return {
             **super().identity,
             "max_tokens": self.max_tokens,
@@ -127,7 +129,7 @@ class Anthropic(HttpModel):
         }
 
     def carrier(self, prompt: Prompt) -> Carrier:
-        """Return the media and roles that a request to the Messages API can contain."""
+        """Return the carrier for the Messages API: the media and roles that a request can contain."""
         return CARRIER
 
     async def _answer(self, request: Request) -> Output:
@@ -194,7 +196,7 @@ class Anthropic(HttpModel):
         return body | _tool_fields(request.prompt)
 
     def _check_thinking(self, options: GenerateOptions) -> None:
-        """Raise for options that the API refuses together with thinking."""
+        """Raise for options that the API does not accept together with thinking."""
         if options.temperature not in (None, 1) or options.top_k is not None:
             raise UsageError(
                 "the Messages API thinks only at temperature 1 and without top_k",
@@ -228,7 +230,7 @@ class Anthropic(HttpModel):
 
 
 def _option_fix(message: str) -> str:
-    """Return advice to leave out an option that the service names in its refusal; empty if it names none."""
+    """Return advice to leave out the option that an error message names; empty if it names none."""
     for name in SAMPLING:
         if re.search(rf"\b{name}\b", message):
             return f"; fix: newer models take no {name}, leave it out"
@@ -262,7 +264,7 @@ def _tool_fields(prompt: Prompt) -> dict[str, Any]:
 
 
 def _messages(turns: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return the turns as the API expects them: tool results and the user text after them form one user turn."""
+    """Convert messages to the API's turns: tool results and the user text after them form one user turn."""
     spelled: list[dict[str, Any]] = []
     follows_results = False
     for message in turns:
@@ -285,7 +287,7 @@ def _as_blocks(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _message_content(message: Message) -> str | list[dict[str, Any]]:
-    """Return a message without tool calls as text or blocks; otherwise its blocks, tool results first."""
+    """Return the content of a message: text or blocks; with tool calls or results always blocks, results first."""
     parts = message.parts or ()
     if not message.calls and not message.results:
         return _plain_content(message)
@@ -309,7 +311,7 @@ def _plain_content(message: Message) -> str | list[dict[str, Any]]:
 
 
 def _thinking(part: Reasoning) -> list[dict[str, Any]]:
-    """Return the reasoning before a tool call as a block; empty if it has no signature, which the API checks."""
+    """Return the reasoning before a tool call as a block; empty if it lacks the signature that the API verifies."""
     if not part.signature:
         return []
     block = {"type": "thinking", "thinking": part.text, "signature": part.signature}
@@ -391,7 +393,7 @@ def read_body(answer: object) -> Output:
 def _with_needed_signatures(parts: Sequence[Part]) -> tuple[Part, ...]:
     """Return the parts of an answer, without the signatures of its reasoning if it has no tool call.
 
-    Only reasoning before a tool call is sent back to the API, which then checks its signature.
+    Only reasoning before a tool call is sent back to the API, which then verifies its signature.
     """
     if any(isinstance(part, ToolCall) for part in parts):
         return tuple(parts)

@@ -1,6 +1,6 @@
 """Build a user's class, inspect the parameters of its function once, and call it.
 
-The annotation or the name of the first parameter decides what it receives: `request`, `prompt`, `text`, a batch of
+The annotation or the name of the first parameter determines what it receives: `request`, `prompt`, `text`, a batch of
 `requests`, or, under any other name, the messages as plain dictionaries. `options`, `seed` and `tools` are passed to
 functions that have such parameters. Every other parameter is an option of the model, set on the command line.
 """
@@ -77,7 +77,7 @@ class Builder:
 
 
 def _missing_argument_fix(error: Exception) -> str | None:
-    """Suggest the option for an argument that the class needs, or None if another error occurred."""
+    """Return advice to set the missing constructor argument of a class, or None for any other error."""
     match = _MISSING.search(str(error))
     if not isinstance(error, TypeError) or match is None:
         return None
@@ -147,7 +147,7 @@ def check_same_style(
     likelihood: object,
     what: str,
 ) -> None:
-    """Raise if only one of `generate` and `likelihood` is `async`: the runner calls both in the same way."""
+    """Raise if only one of `generate` and `likelihood` is `async`, because the runner calls both in the same way."""
     if callable(likelihood) and is_async(likelihood) != is_async(generate):
         raise UsageError(
             f"{what} has only one of `generate` and `likelihood` async",
@@ -161,7 +161,7 @@ def check_declared(
     *,
     is_ready: bool = True,
 ) -> None:
-    """Raise if a model declares an impossible attribute. No property is evaluated.
+    """Raise if a model declares an invalid attribute. No property is evaluated.
 
     `is_ready` is False for an object that will be wrapped as a model. Its `identity` is not checked, because an
     unsuitable one is replaced by the identity of the object's source.
@@ -201,7 +201,7 @@ def as_count(value: Any) -> Any:
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Return True if calling the function gives a coroutine."""
+    """Return True if calling the function returns a coroutine."""
     method = getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine function
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(method)
 
@@ -214,11 +214,11 @@ class Call:
     """How to call a user's function: the type of its first parameter, and its options."""
 
     takes: str
-    """What the first parameter receives: `messages`, `dicts`, `text`, `prompt`, `request`, or a batch: `requests`."""
+    """Type of the first parameter: `messages`, `dicts`, `text`, `prompt`, `request`, or a batch: `requests`."""
     passes: tuple[str, ...]
     """Which of `options`, `seed` and `tools` are parameters of the function."""
     settings: frozenset[str] | None
-    """Names of the function's own options; None if it accepts any."""
+    """Names of the options that the function declares; None if it accepts any."""
     needs: tuple[str, ...]
     """Names of the parameters without a default value, except the first one, in order."""
     returns: Any
@@ -229,7 +229,7 @@ class Call:
         function: Callable[..., Any],
         options: Mapping[str, Any],
     ) -> Callable[[Request], Any]:
-        """Wrap `function` as a function of one request, with its own options bound."""
+        """Wrap `function` as a function of one request, with the model's options already passed."""
         view = VIEWS[self.takes]
         if not self.passes:
             if not options:
@@ -300,7 +300,7 @@ def check_needs(
     options: Mapping[str, Any] | None,
     what: str,
 ) -> None:
-    """Raise if a parameter has no default and the user's options give it no value, since every call would fail.
+    """Raise if a parameter has no default and no option sets it, since every call would fail.
 
     `options` are those of the command line; None for a method, which cannot receive any.
     """
@@ -347,7 +347,7 @@ def _what_it_takes(parameter: inspect.Parameter) -> str:
 
 
 def as_dicts(request: Request) -> list[dict[str, Any]]:
-    """Return the messages as `{"role", "content"}`, without the empty turn that the model is to write.
+    """Return the messages as `{"role", "content"}`, without the empty turn that marks where the model writes.
 
     Tool calls and their results have the form of OpenAI's chat API.
     """
@@ -391,7 +391,7 @@ def _tool_dicts(message: Message) -> list[dict[str, Any]]:
 
 
 def as_text(request: Request) -> str:
-    """Return the prompt as text: the plain text of a single turn, or several turns with their roles."""
+    """Return the prompt as text: a single turn without its role, several turns with their roles."""
     messages = request.prompt.messages
     is_single = len(messages) == 1 or (len(messages) == 2 and messages[1].parts is None)
     if is_single and request.prompt.is_chat:
@@ -414,7 +414,7 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def produced_kinds(returns: object) -> frozenset[str]:
-    """Return the output kinds that a return annotation names; text, image and audio if it names none."""
+    """Return the output kinds in a return annotation; text, image and audio if it has none of them."""
     type_name = getattr(returns, "__name__", str(returns)).rpartition(".")[2].lower()
     if type_name == "str":
         return frozenset({"text"})

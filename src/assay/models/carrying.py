@@ -1,7 +1,7 @@
 """Check before a request is sent that it can contain every part of its prompt.
 
-A request without its image is still answered and scored, so a missing part must be refused. Reasoning of earlier turns
-is the exception: by convention it is not sent back to a model.
+A request without its image is still answered and scored, so a prompt that would lose a part is rejected. Reasoning of
+earlier turns is the exception: by convention it is not sent back to a model.
 """
 
 from collections.abc import Collection
@@ -20,20 +20,20 @@ class Carrier:
     """The media and roles that one kind of request can contain."""
 
     name: str
-    """The name used in errors, such as `the Messages API`."""
+    """Name in error messages, such as `the Messages API`."""
     media: frozenset[str] = frozenset()
-    """Kinds of media in a turn of the user or the model."""
+    """Kinds of media that a turn of the user or the model can contain."""
     system_media: frozenset[str] = frozenset()
-    """Kinds of media in a system turn."""
+    """Kinds of media that a system turn can contain."""
     roles: frozenset[str] | None = None
     """Roles that the request supports; None for a request that writes roles into the text."""
     system_first: bool = False
-    """Whether system turns must come before all others, because the request has one field for them."""
+    """True if system turns must come before all others, because the request has a single field for them."""
     fix: str = ""
     """Advice on how to send a medium that such a request cannot contain."""
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return why a prompt cannot be sent whole, or None if it can."""
+        """Return the error for a prompt that cannot be sent completely; None if it can."""
         has_other_turn = False
         for message in prompt.messages:
             if message.parts is None:
@@ -55,7 +55,7 @@ class Carrier:
         return None
 
     def _unknown_role(self, message: Message) -> DataError:
-        """Return the error for a message whose role the endpoint does not know."""
+        """Return the error for a message whose role the endpoint does not support."""
         fix = ROLES_FIX
         if message.role in CHAT_ROLES:
             fix = "map it with the task's `roles`, or choose another model"
@@ -69,7 +69,7 @@ class Carrier:
         )
 
     def _unknown_medium(self, medium: Media, message: Message) -> DataError:
-        """Return the error for a medium that the endpoint does not take, or not in a message of this role."""
+        """Return the error for a medium that the endpoint does not accept, or not in a message of this role."""
         where = ""
         fix = self.fix
         if message.role in INSTRUCTION_ROLES:
@@ -89,7 +89,9 @@ def _first_medium_not_in(
     message: Message,
     kinds: Collection[str],
 ) -> Media | None:
-    """Return the first medium of a message, or of its tool results, whose kind is not among `kinds`, or None."""
+    """Return the first medium of a message or its tool results whose kind is not among
+    `kinds`; None if there is none.
+    """
     for medium in message.media:
         if medium.kind not in kinds:
             return medium

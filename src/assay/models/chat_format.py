@@ -79,7 +79,7 @@ FAILED = frozenset(
         "insufficient_system_resource",
     }
 )
-"""Finish reasons that mean a fault of the server, whatever text it has written so far."""
+"""Finish reasons that mean a failure of the server, even if it returned some text."""
 REASONING_FIELDS = (
     "reasoning_content",
     "reasoning",
@@ -87,19 +87,19 @@ REASONING_FIELDS = (
     "thinking",
     "thinking_blocks",
 )
-"""Keys of a message that may have its reasoning. A server that sends several repeats the same text."""
+"""Message keys that may contain the reasoning. A server that sends several repeats the same text."""
 KNOWN_PIECES = frozenset(
     {"text", "output_text", "reasoning", "thinking", "redacted_thinking", "refusal"}
 )
 """Known types of pieces in a content list. Their text may be empty."""
 LONG_SHOWN = 300
-"""Maximum number of characters that an error message quotes of a body that is not an answer."""
+"""Maximum number of characters of an unexpected body that an error message quotes."""
 MOST_COUNTED = 2**53
-"""The largest count that is accepted. JSON readers agree on all numbers up to this one."""
+"""The largest accepted count. JSON readers agree on all numbers up to this one."""
 
 
 def chat_messages(prompt: Prompt) -> list[dict[str, Any]]:
-    """Return the messages for a chat endpoint, without the empty last turn that the model will write."""
+    """Return the messages for a chat endpoint, without the empty last turn, which marks where the model writes."""
     spelled: list[dict[str, Any]] = []
     for message in prompt.messages:
         if message.parts is None:
@@ -185,7 +185,7 @@ def option_fields(
     *,
     chat: bool,
 ) -> dict[str, Any]:
-    """Return the options that were set as fields of a request body. The caller adds `max_tokens`."""
+    """Return the options that are set as fields of a request body. The caller adds `max_tokens`."""
     body = {
         name: value
         for name in SAME_NAME
@@ -225,7 +225,9 @@ def read_answer(
     keep_top: bool = True,
     audio_format: str | None = None,
 ) -> Output:
-    """Return the output in an answer's body; raise `Malformed` if it has none. `audio_format` is the requested one."""
+    """Return the output in the body of an answer. Raise `Malformed` if it has none.
+    `audio_format` is the requested one.
+    """
     answer = mapping_in(body)
     choices = answer.get("choices")
     if not isinstance(choices, Sequence) or not choices:
@@ -265,7 +267,7 @@ def in_order(choices: Sequence[Any]) -> Sequence[Any]:
 def read_stop_reason(reason: object) -> str | None:
     """Return assay's name for a server's finish reason; an unknown one unchanged, and None if there is none.
 
-    SGLang's own form is an object with a `type`.
+    SGLang's native API returns an object with a `type` instead.
     """
     if isinstance(reason, Mapping):
         reason = reason.get("type")
@@ -421,7 +423,7 @@ def _piece(
 
 
 def _knows_any(content: Sequence[Any]) -> bool:
-    """Return True if a content list has a piece of a known kind. The piece may be empty."""
+    """Return True if a content list has a piece of a known kind, which may be empty."""
     kinds = [piece.get("type") for piece in content if isinstance(piece, Mapping)]
     return not KNOWN_PIECES.isdisjoint(map(str, kinds))
 
@@ -464,7 +466,7 @@ def _audio(
     *,
     has_words: bool = False,
 ) -> Audio | None:
-    """Return the audio of an answer; None if the audio is empty and the answer is its text."""
+    """Return the audio of an answer; None if the audio is empty, so that the text is the answer."""
     if holder["data"] == "" and (has_words or _words(holder)):
         return None
     return playable(from_base64(Audio, holder["data"]), audio_format)
@@ -538,10 +540,10 @@ def read_token(
     logprob: Any,
     top: tuple[tuple[Any, Any], ...] = (),
 ) -> Token:
-    """Return a token with its log-probability and its alternatives; raise `Malformed` for other types.
+    """Return a token with its log-probability and its alternatives. Raise `Malformed` for other types.
 
-    JSON has no infinity, and servers write `null` for it: the token's own log-probability is then NaN, and an
-    alternative is left out.
+    JSON has no infinity, so servers write `null`: the token's own log-probability is then NaN, and an alternative is
+    left out.
     """
     for word, weight in ((text, logprob), *top):
         if not isinstance(word, str) or not (
@@ -559,7 +561,7 @@ def read_usage(
     input_word: str = "prompt",
     output_word: str = "completion",
 ) -> Usage | None:
-    """Return the endpoint's token counts; invalid ones are left out, since a wrong count must not end a run."""
+    """Return the endpoint's token counts. Invalid ones are left out, since a wrong count must not end a run."""
     if not isinstance(usage, Mapping):
         return None
     if f"{input_word}_tokens" not in usage and "input_tokens" in usage:

@@ -1,4 +1,4 @@
-"""Find what each shipped model accepts and produces, without loading it."""
+"""Determine the accepted and produced kinds of media of each shipped model, without loading it."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -23,7 +23,7 @@ AT_MOST: Mapping[str, Mapping[str, frozenset[str]]] = {
         "produces": frozenset({"image"}),
     },
 }
-"""By backend: kinds of media that some of its models accept or produce, depending on their weights."""
+"""Kinds of media that some models of a backend accept or produce, depending on their weights, by backend."""
 
 BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "openai": {
@@ -35,11 +35,11 @@ BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "produces": {"image": "produces=text,image", "audio": "produces=text,audio"}
     },
 }
-"""Input and output kinds that an endpoint supports only with an option: the option to set, by backend and kind."""
+"""The option that makes an endpoint accept or produce a kind of media, by backend and kind."""
 
 
 NOT_ASKED = frozenset({"scripted", "replay", "predictions", "worker", "sandbox"})
-"""Models that are never suggested to a user, because they only repeat given answers or help scorers."""
+"""Models that are never suggested to a user, because they only repeat stored answers or help scorers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Declared:
 
 
 def declared(name: str) -> Declared:
-    """Return what a shipped model declares about itself."""
+    """Return the kinds of media that a shipped model declares."""
     entry = embedded.CATALOGUE.get(name)
     if entry is None:
         return _of_class(registry.models.get(name))
@@ -118,7 +118,7 @@ def fix_for_kind(model: Model, kind: str) -> str:
 
 
 def _spelled(name: str) -> str:
-    """Return the name of a model as a user types it. The name of a backend is completed, as in `hf/PATH_OR_ID`."""
+    """Return a model's name as a user types it. The name of a backend is completed, as in `hf/PATH_OR_ID`."""
     summary = registry.models.summary(name)
     if summary.startswith(f"{name}/"):
         return summary.partition(":")[0]

@@ -17,7 +17,7 @@ VIDEO_LIBRARIES = ("torchvision", "av")
 
 
 def missing_device(device: str) -> str | None:
-    """Return why a device cannot be used here, or None if it can or if only torch knows."""
+    """Return the reason why a device cannot be used here; None if it can, or if only torch can check that."""
     named = NAME.fullmatch(device.strip().lower())
     if named is None or named["kind"] == "cpu":
         return None
@@ -47,7 +47,7 @@ def missing_device(device: str) -> str | None:
 
 
 def cuda_devices() -> int:
-    """Return how many CUDA devices torch would see; 0 if that is not known."""
+    """Return the number of CUDA devices that torch would find; 0 if unknown."""
     if missing_device("cuda") is not None:
         return 0
     return _cuda_devices() or 0
@@ -55,7 +55,7 @@ def cuda_devices() -> int:
 
 @lru_cache(maxsize=1)
 def cuda_memory() -> int | None:
-    """Return the bytes of the smallest CUDA device; None if the driver does not say."""
+    """Return the memory of the smallest CUDA device in bytes; None if the driver does not report it."""
 
     class Memory(ctypes.Structure):
         _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]

@@ -1,6 +1,6 @@
 """Random numbers for a candidate that is generated in this process: text, images and audio.
 
-`assay.core.seeds_of` defines which properties of a request determine the numbers.
+`assay.core.seeds_of` defines on which properties of a request the numbers depend.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ def generator_for(request: Request, candidate: int) -> random.Random:
 
 
 def _key_without_sample(request: Request) -> str:
-    """Return a key for a request outside the samples of a run, such as a judge's, made from its prompt."""
+    """Return a key, made from the prompt, for a request that belongs to no sample, such as a judge's."""
     if request.seed is None:
         seed = request.options.seed
     else:
@@ -39,7 +39,7 @@ def _key_without_sample(request: Request) -> str:
 def torch_draws(request: Request, candidate: int) -> Iterator[None]:
     """Seed torch's global generator for one candidate, and restore it afterwards.
 
-    The generator belongs to the process, so candidates are generated one at a time, across all models and threads.
+    The generator is shared by the process, so candidates are generated one at a time, across all models and threads.
     """
     import torch
 

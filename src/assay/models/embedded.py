@@ -19,18 +19,18 @@ from ..registry import construct, models
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One component of a model, and how to install it."""
+    """One component of a model, with the command that installs it."""
 
     package: str
     """The importable name of the Python package, or the name of the program."""
     pip: str = ""
     """The arguments of `pip install` for a Python package."""
     apt: str = ""
-    """The arguments of `apt-get install -y`, for a program of the system."""
+    """The arguments of `apt-get install -y`, for a system program."""
 
     @property
     def is_there(self) -> bool:
-        """True if the component is installed. It is looked up without being imported or started."""
+        """True if the component is installed. Checked without importing or starting it."""
         if self.apt:
             return shutil.which(self.package) is not None
         return importlib.util.find_spec(self.package) is not None
@@ -61,7 +61,7 @@ class Embedded:
 
     @property
     def missing(self) -> tuple[Part, ...]:
-        """The components that are not installed. They are looked up without being imported."""
+        """The components that are not installed. Checked without importing them."""
         return tuple(part for part in self.parts if not part.is_there)
 
 
@@ -69,7 +69,7 @@ def build(
     name: str,
     args: Mapping[str, Any] = EMPTY,
 ) -> Model:
-    """Build an embedded model; if a component is missing, raise an error with the command that installs it."""
+    """Build an embedded model. If a component is missing, raise an error with the command that installs it."""
     entry = CATALOGUE[name]
     if any(part.apt for part in entry.missing):
         raise UsageError(

@@ -1,7 +1,7 @@
 """Use a user's function or class as a model: `file.py:generate`.
 
-A failing sample does not affect others. An exception becomes the failed output of one sample, and a batch that raises
-is asked again in halves until the failing sample is isolated.
+A failing sample does not affect others. An exception becomes the failed output of one sample. A batch that raises is
+repeated in halves until the failing sample is isolated.
 """
 
 import inspect
@@ -57,9 +57,9 @@ ALL_KINDS = frozenset({"text", "image", "audio", "video"})
 class FunctionModel:
     """A function of messages, or a class with `generate`, used as a model.
 
-    `generate` is `async` if the user's is. Without a declaration, a function of text takes text only and any other
-    takes everything; its return annotation says what it produces. A class declares itself by class attributes, because
-    it is built, and its weights are loaded, only by `load` or by the first request.
+    `generate` is `async` if the user's is. Without a declaration, a function of text accepts only text, and any other
+    accepts everything; its return annotation determines what it produces. A class declares its abilities by class
+    attributes, because only `load` or the first request builds it and loads its weights.
     """
 
     generate: Callable[[Sequence[Request]], Any]
@@ -70,9 +70,9 @@ class FunctionModel:
     abilities: Abilities
     identity: Mapping[str, Any]
     declares: frozenset[str]
-    """Which of `accepts` and `produces` the user's code declares. The others are guessed."""
+    """Names of the attributes (`accepts`, `produces`) that the user's code declares. The others are guessed."""
     written: Mapping[str, Any]
-    """The options as the user wrote them. They may contain secrets, which must not be recorded."""
+    """The options as the user wrote them. They may contain secrets, which must not be stored."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class FunctionModel:
             self.generate = _convert_audio(self.generate, self.abilities, reference)
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return why a function of text cannot be given the whole prompt, or None if it can."""
+        """Return the error for a prompt that a function of text cannot receive completely; None if it can."""
         if not self._takes_text_only:
             return None
         fix = "write it as def generate(messages): …"
@@ -156,12 +156,12 @@ class FunctionModel:
         )
 
     def load(self) -> None:
-        """Build the user's class now, so that a failure to build it is reported early."""
+        """Build the user's class now, so that errors in its constructor are reported early."""
         if self._builder is not None:
             self._builder.build()
 
     def close(self) -> object:
-        """Close the user's object, if it was built and has `close`."""
+        """Call `close` of the user's object, if it was built and has this method."""
         built: Any = self._builder.built if self._builder is not None else None
         if hasattr(built, "close"):
             return built.close()
@@ -176,7 +176,9 @@ def _abilities(
     call: Call,
     likelihood: bool,
 ) -> tuple[Abilities, frozenset[str]]:
-    """Return what a model accepts and produces, and which of `accepts` and `produces` the user's code states."""
+    """Return the abilities of a model, and the names of those (`accepts`, `produces`)
+    that the user's code declares.
+    """
     declared = getattr(target, "abilities", None)
     if isinstance(declared, Abilities):
         return declared, frozenset({"accepts", "produces"})
@@ -313,7 +315,7 @@ def _one_by_one(
 def _repeat_until_complete(
     generate: Callable[[Sequence[Request]], Any],
 ) -> Callable[[Sequence[Request]], Any]:
-    """Wrap `generate` to repeat requests, each with a new seed, until every one has as many candidates as requested."""
+    """Wrap `generate` to repeat requests with new seeds until each has as many candidates as requested."""
 
     def incomplete_requests(
         requests: Sequence[Request],
@@ -373,7 +375,9 @@ def _join_candidates(
     second: Output,
     wanted: int,
 ) -> Output:
-    """Join the candidates of two calls, at most `wanted`; return the failure if the second call failed or gave none."""
+    """Join the candidates of two calls, at most `wanted`. Return the failure if the
+    second call failed or returned none.
+    """
     if second.error is not None or not second.candidates:
         if second.error is not None:
             return second
@@ -470,8 +474,8 @@ def _failed(
 ) -> list[Output]:
     """Return the failure of a single request; re-raise the error for a larger batch, which the caller then halves.
 
-    With a wrong number of answers, halves would not show which answer belongs to which request, so
-    the whole batch fails.
+    If the number of answers is wrong, halving would not show which answer belongs to which request, so the whole
+    batch fails.
     """
     if isinstance(error, WrongShape):
         return [Output.failed("exception", str(error), retryable=False)] * len(requests)

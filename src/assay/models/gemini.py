@@ -74,10 +74,10 @@ BLOCKED = frozenset(
 FAILED = frozenset(
     {"OTHER", "IMAGE_OTHER", "MALFORMED_RESPONSE", "FINISH_REASON_UNSPECIFIED"}
 )
-"""Finish reasons that are faults of the service, regardless of the text so far."""
+"""Finish reasons that mean a failure of the service, even if it returned some text."""
 ENDED = frozenset({None, *STOP_REASONS, *BLOCKED})
 CHOICES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
-"""The API's mode of function calling for each of assay's tool choices."""
+"""The API's function calling mode for each of assay's tool choices."""
 _BARE = re.compile(r"(?i)^audio/(?:l16|pcm)\b(?:.*\brate=(\d+))?")
 """Matches the MIME type of raw audio: 16-bit samples of one channel, without a file header."""
 _SECONDS = re.compile(r"^(\d+(?:\.\d+)?)s$")
@@ -85,7 +85,7 @@ _SECONDS = re.compile(r"^(\d+(?:\.\d+)?)s$")
 
 @dataclass
 class Gemini(HttpModel):
-    """A model behind `generateContent`. A call makes one attempt; the scheduler retries."""
+    """A model behind `generateContent`. Each call makes one attempt; the scheduler retries."""
 
     scheme: ClassVar[str] = "gemini"
     public_url: ClassVar[str] = "https://generativelanguage.googleapis.com/v1beta"
@@ -99,9 +99,9 @@ class Gemini(HttpModel):
     thinking: int | None = None
     """Number of thinking tokens before the answer; -1 leaves it to the model, 0 switches thinking off if possible."""
     show_thoughts: bool = True
-    """Whether thoughts are returned; they are separate from the answer."""
+    """True to request thoughts, which are kept separate from the answer."""
     voice: str | None = None
-    """The voice of audio answers, by the service's names; by default the service chooses."""
+    """The voice of audio answers, by the service's name for it; by default the service chooses."""
 
     def __post_init__(self) -> None:
         if self.thinking is not None and (
@@ -119,7 +119,9 @@ class Gemini(HttpModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Return what identifies this model: its name, its URL, and the options that can change an answer."""
+        """Return the properties that identify this model: its name, its URL, and the
+        options that can change an answer.
+        """
         return {
             **super().identity,
             "thinking": self.thinking,
@@ -135,7 +137,7 @@ class Gemini(HttpModel):
         }
 
     def carrier(self, prompt: Prompt) -> Carrier:
-        """Return the media and roles that a request can contain."""
+        """Return the carrier for this API: the media and roles that a request can contain."""
         return CARRIER
 
     @property

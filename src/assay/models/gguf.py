@@ -1,8 +1,8 @@
 """GGUF weights run in this process by llama.cpp: chat, completion and likelihood. Greedy by default.
 
-An answer must not depend on the previous question, whose prefix may still be in the cache. Flash attention
-would make it depend, so it is off, at no cost in speed. If the cache left only the last token of a prompt to
-compute, llama.cpp would use another code path, so the prompt is computed as a whole.
+An answer must not depend on the previous question, whose prefix may still be in the cache. Flash attention would
+introduce such a dependence, so it is off, at no cost in speed. If the cache left only the last token of a prompt to
+compute, llama.cpp would use another code path, so the prompt is then computed completely.
 """
 
 import importlib.metadata
@@ -56,7 +56,7 @@ METADATA_CHUNKS = 64
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The input of llama.cpp: messages, a text, or the token ids of a cut prompt."""
+    """Input of llama.cpp: messages, a text, or the token ids of a truncated prompt."""
 
     body: Mapping[str, Any]
     is_chat: bool
@@ -68,12 +68,12 @@ class Question:
 class Gguf(LocalModel):
     """A model in a GGUF file.
 
-    It answers one question at a time and computes the common prefix of two prompts once.
+    It answers one request at a time. The common prefix of consecutive prompts is computed once.
     """
 
     batch_size: ClassVar[int] = 1
     preflight_loads: ClassVar[bool] = True
-    """True if checking a prompt loads the weights: llama.cpp has no tokenizer without them."""
+    """True if checking a prompt loads the weights, as here: llama.cpp has no tokenizer without them."""
 
     context: int = 4096
     """Maximum number of tokens of prompt and answer together; 0 uses the length the model was trained with."""
@@ -133,7 +133,7 @@ class Gguf(LocalModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Accepts text, returns text, and gives likelihoods of continuations."""
+        """Abilities: text in, text out, and likelihoods of continuations."""
         has_template = self._has_template()
         return Abilities(
             likelihood=True,
@@ -144,7 +144,7 @@ class Gguf(LocalModel):
         )
 
     def _has_template(self) -> bool | None:
-        """Return True if the file has a chat template; `None` if the file is not known yet."""
+        """Return True if the file has a chat template; `None` if the file was not opened yet."""
         if self.chat_template is not None:
             return True
         file: Path | None = vars(self).get("_file")
@@ -152,7 +152,9 @@ class Gguf(LocalModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: digest of the weights, version of the engine, settings that change answers."""
+        """Properties that identify this model: digest of the weights, version of the
+        engine, settings that change answers.
+        """
         return {
             "gguf": self._file.name,
             "sha256": weights_digest(self._file),
@@ -166,7 +168,7 @@ class Gguf(LocalModel):
         }
 
     def load(self) -> None:
-        """Load the weights, unless they are loaded."""
+        """Load the weights, unless they are already loaded."""
         with self._lock:
             if self._engine is None:
                 self._engine = Engine(
@@ -266,9 +268,9 @@ class Gguf(LocalModel):
         )
 
     def _fitting(self, request: Request) -> Question:
-        """Return the prompt of a request as a question.
+        """Convert the prompt of a request to a `Question`.
 
-        It is cut if its answer would not fit into the context otherwise.
+        The prompt is truncated if its answer would not fit into the context otherwise.
         """
         prompt = request.prompt
         if self.truncate != "refuse":
@@ -297,7 +299,9 @@ class Gguf(LocalModel):
         return Question(whole, prompt.is_chat)
 
     def _question_with_tools(self, prompt: Prompt) -> Question:
-        """Return a prompt with tools as token ids. llama.cpp must not see the tools: its grammars change answers."""
+        """Return a prompt with tools as token ids, because llama.cpp would apply
+        grammars if it received the tools.
+        """
         return Question({"prompt": list(self._prompts.encode(prompt))}, is_chat=False)
 
     def _draw(
@@ -372,9 +376,9 @@ class Gguf(LocalModel):
         *,
         chat: bool,
     ) -> dict[str, Any]:
-        """Return the options of a request in llama.cpp's terms.
+        """Return the options of a request under llama.cpp's names.
 
-        The model's own defaults are replaced: without options, it is greedy.
+        They replace the defaults in the file, so that without options the model is greedy.
         """
         options = request.options
         if options.reasoning_effort is not None:
@@ -462,7 +466,7 @@ def _added(outputs: Sequence[Output]) -> Usage | None:
 
 @lru_cache(maxsize=8)
 def holds_template(file: Path) -> bool:
-    """Return True if the metadata of a GGUF file, which come before its weights, name a chat template."""
+    """Return True if the metadata of a GGUF file contain a chat template. They precede the weights."""
     key = b"tokenizer.chat_template"
     rest = b""
     with file.open("rb") as stream:

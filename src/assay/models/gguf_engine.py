@@ -51,12 +51,12 @@ class ServerTokenizer:
 
     @property
     def context(self) -> int:
-        """Number of tokens that prompt and answer may have together."""
+        """Maximum number of tokens of prompt and answer together."""
         return int(self._properties["default_generation_settings"]["n_ctx"])
 
     @property
     def bos_token(self) -> str | None:
-        """The beginning-of-sequence token, if the file names it."""
+        """The beginning-of-sequence token; None if the file defines none."""
         return self._properties.get("bos_token") or None
 
     @cached_property
@@ -91,7 +91,7 @@ class ServerTokenizer:
         return text
 
     def is_whole(self, token: int) -> bool:
-        """Return True if a token consists of whole characters; some tokens are parts of one."""
+        """Return True if a token consists of whole characters. Some tokens are parts of one character."""
         is_whole = self._whole.get(token)
         if is_whole is None:
             is_whole = self._whole[token] = "\ufffd" not in self.decode(
@@ -101,7 +101,7 @@ class ServerTokenizer:
 
     @cached_property
     def plain(self) -> int:
-        """The id of an ordinary token that consists of whole characters: the last token of "a"."""
+        """The id of an ordinary token of whole characters: the last token of "a"."""
         return self.encode("a", add_special_tokens=False)[-1]
 
     def apply_chat_template(
@@ -112,7 +112,9 @@ class ServerTokenizer:
         tools: Sequence[Mapping[str, Any]] | None = None,
         **_how: object,
     ) -> str:
-        """Return the messages as one text. If the last message is the beginning of the answer, its turn stays open."""
+        """Render the messages as one text. If the last message is the beginning of the
+        answer, its turn stays open.
+        """
         goes_on = bool(messages) and messages[-1]["role"] == "assistant"
         body: dict[str, Any] = {
             "messages": [_with_texts(message) for message in messages],
@@ -174,7 +176,7 @@ class ServerTokenizer:
 
 
 def _with_texts(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message whose tool calls have their arguments as text, which llama.cpp expects."""
+    """Return a message with the arguments of its tool calls as text, as llama.cpp expects them."""
     calls = message.get("tool_calls")
     if not calls:
         return message
@@ -263,18 +265,20 @@ class Engine:
 
 
 Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""A function that sends a request body to llama.cpp and returns the answer. It raises if that is an error."""
+"""Function that sends a request body to llama.cpp and returns the answer. Raises if the answer is an error."""
 LISTED = (256, 4096, 1_000_000)
-"""How many of the most probable tokens to request from llama.cpp, which may not report the wanted token otherwise.
+"""Numbers of most probable tokens to request from llama.cpp, until the wanted token is among them.
 
-The numbers are tried in order until the wanted token is in the list. The last one is larger than any vocabulary.
+They are tried in order. The last one is larger than any vocabulary.
 """
 FORCED = 1e6
 """A logit bias so large that only one token can be generated. Reported log-probabilities do not include it."""
 
 
 class Weigher:
-    """Computes likelihoods of continuations one after another, and remembers what is in the cache."""
+    """Computes likelihoods of continuations one after another, and keeps track of the
+    content of llama.cpp's cache.
+    """
 
     def __init__(self, complete: Complete, vocabulary: ServerTokenizer) -> None:
         self._complete = complete
@@ -283,7 +287,7 @@ class Weigher:
         """The last context in the cache; `None` if other calls may have used the cache since."""
 
     def forget(self) -> None:
-        """Note that the content of the cache is unknown from now on, because another call is about to use it."""
+        """Mark the content of the cache as unknown, because another call is about to use it."""
         self._context = None
 
     def weigh(self, pairs: Sequence[Pair]) -> tuple[list[Likelihood], int]:
@@ -307,7 +311,7 @@ class Weigher:
         return likelihoods, cached
 
     def _put_in(self, context: tuple[int, ...]) -> int:
-        """Load a context into the cache, and return how many of its tokens were there already."""
+        """Load a context into the cache, and return how many of its tokens were already there."""
         # Tokens that were computed together can be reused; written tokens, and the one before them, cannot.
         last = self._context
         may_reuse = last is not None and context[: len(last)] != last
@@ -349,7 +353,7 @@ class Weigher:
     ) -> Likelihood:
         """Compute a likelihood token by token.
 
-        Tokens that are only a part of a character cannot be computed otherwise.
+        This is the only way for tokens that are part of a character.
         """
         logprobs = []
         is_greedy = True
@@ -366,7 +370,9 @@ class Weigher:
         before: tuple[int, ...],
         token: int,
     ) -> tuple[float, bool]:
-        """Return the log-probability of `token` after the tokens `before`, and whether no token is more probable."""
+        """Return the log-probability of `token` after the tokens `before`, and whether
+        it is the most probable one.
+        """
         is_whole = self._vocabulary.is_whole(token)
         for listed in (1,) if is_whole else LISTED:
             body = {

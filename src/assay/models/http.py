@@ -1,6 +1,6 @@
 """An HTTP client that makes one attempt per call and keeps connections open for the next.
 
-`http_failures` says what a failure means; nothing is retried here.
+`http_failures` classifies failures; nothing is retried here.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class Client:
 
     limits: Limits = field(default_factory=Limits)
     keep_alive: bool = True
-    """Whether a connection may serve several requests."""
+    """True if a connection may serve several requests."""
     _idle: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Origin, list[Connection]]]" = field(
         default_factory=WeakKeyDictionary,
         init=False,
@@ -47,13 +47,13 @@ class Client:
         init=False,
         repr=False,
     )
-    """Servers that have answered. A server that has never answered may be a wrong address."""
+    """Servers that have answered at least once. Any other may be a wrong address."""
     _missed: dict[Origin, float] = field(
         default_factory=dict,
         init=False,
         repr=False,
     )
-    """The time of the first connection attempt to a server that did not answer."""
+    """The time of the first connection attempt to each server that did not answer."""
     _servers: dict[Origin, Server] = field(
         default_factory=dict,
         init=False,
@@ -66,9 +66,9 @@ class Client:
         body: Mapping[str, Any],
         headers: Mapping[str, str],
     ) -> Any:
-        """Return the decoded JSON of one attempt; raise `Refused` for an error status, `HttpFailure` otherwise.
+        """Return the decoded JSON of one attempt. Raise `Refused` for an error status, `HttpFailure` otherwise.
 
-        If the reply may belong to an earlier request, ask once more on a new connection.
+        If the reply may belong to an earlier request, retry once on a new connection.
         """
         data = msgspec.json.encode(body)
         doubtful_mark: str | None = None
@@ -107,7 +107,7 @@ class Client:
         headers: Mapping[str, str],
         content_type: str = "application/json",
     ) -> Reply:
-        """Return the reply to a POST request undecoded; raise as `post` does."""
+        """Return the undecoded reply to a POST request. Raise as `post` does."""
         exchange = await self._exchange(
             url,
             data,
@@ -122,7 +122,7 @@ class Client:
         url: str,
         headers: Mapping[str, str],
     ) -> Reply:
-        """Return the reply to a GET request; raise as `post` does."""
+        """Return the reply to a GET request. Raise as `post` does."""
         exchange = await self._exchange(url, None, headers, "")
         self._keep(exchange)
         return exchange.reply
@@ -188,7 +188,7 @@ class Client:
         return server
 
     def _keep(self, exchange: "_Exchange") -> None:
-        """Keep a connection for the next request, if it may be used again; else close it."""
+        """Keep a connection for the next request if it is reusable; else close it."""
         connection = exchange.connection
         if exchange.server.may_reuse(connection, exchange.seconds):
             idle = self._idle[asyncio.get_running_loop()]
@@ -197,7 +197,7 @@ class Client:
             connection.close()
 
     def take_notes(self) -> list[str]:
-        """Return notes that the user needs about earlier answers, each text once."""
+        """Return notes for the user about earlier answers, without duplicates."""
         notes = [server.note for server in self._servers.values() if server.note]
         for server in self._servers.values():
             server.note = ""
@@ -233,7 +233,7 @@ class Client:
         return connection
 
     def _may_come(self, origin: Origin) -> bool:
-        """Return True if a server that does not answer may come back: it answered before, or may be starting."""
+        """Return True if an unreachable server may recover: it answered before, or may still be starting."""
         now = time.monotonic()
         return (
             origin in self._reached
@@ -269,7 +269,7 @@ class _Exchange:
 
 
 def decoded(reply: Reply) -> object:
-    """Return the JSON of an answer; raise `HttpFailure` if it has none."""
+    """Return the JSON of an answer. Raise `HttpFailure` if it has none."""
     if stream := _stream_of(reply):
         message = f"the server streams its answer ({stream}), which was not asked for"
         fix = "leave `stream` out of `body`, or set it to false"
@@ -287,7 +287,7 @@ def decoded(reply: Reply) -> object:
 
 
 def _stream_of(reply: Reply) -> str:
-    """Return the format of a streamed answer; empty if the answer is whole. Some servers declare it as JSON."""
+    """Return the format of a streamed answer; empty for a complete one. Some servers label a stream as JSON."""
     kind = reply.headers.get("content-type", "").lower().partition(";")[0]
     if kind in STREAMS:
         return kind
@@ -300,7 +300,7 @@ def _head(
     headers: Mapping[str, str],
     content_type: str,
 ) -> tuple[Origin, bytes]:
-    """Return where to send a request, and the lines of its head except the length. A GET has no content type."""
+    """Return the target of a request, and the lines of its head except the length. A GET has no content type."""
     origin, named = target(url)
     lines = [
         f"{'POST' if content_type else 'GET'} {named} HTTP/1.1",

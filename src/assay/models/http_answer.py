@@ -21,17 +21,19 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 MOST_HEAD_BYTES = 64 * 1024
 MOST_FRAMING = 8
-"""Most bytes that may be received for each byte of the body, head not counted. A chunk of one byte takes six."""
+"""Maximum number of received bytes per byte of the body, without the head. A chunk of one byte takes six."""
 START = b"HTTP/1."
 TLS_ALERT = b"\x15\x03"
 """First bytes of the reply of a server that expects TLS and receives plain text."""
 _FORBIDDEN = re.compile(rb"[\x00\x0a-\x0d]").search
-"""Finds characters that no parser allows in a header. After other control characters, the connection is closed."""
+"""Matches characters that no parser allows in a header. Other control characters only make the connection close."""
 _TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+").fullmatch
 _FOLDED = re.compile(rb"\n[ \t]").search
-"""Finds a header that continues on the next line."""
+"""Matches a header that continues on the next line."""
 SMALL_PIECE = 4 * 1024
-"""Pieces of a body with fewer bytes are joined, because a list of single bytes takes eight times their size."""
+"""Pieces of a body with fewer bytes than this are joined, because a list of single
+bytes takes eight times their size.
+"""
 JOINED_PIECE = 64 * 1024
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]").search
 
@@ -62,7 +64,7 @@ class Unreadable(Exception):
 
 
 class Answer:
-    """One response as it arrives; the parser calls the methods `on_…`."""
+    """One response during its arrival. The parser calls the methods `on_…`."""
 
     __slots__ = (
         "_body",
@@ -87,7 +89,7 @@ class Answer:
         self._most = most_bytes
         self._parser: HttpResponseParser | None = HttpResponseParser(self)
         self._head = b""
-        """The bytes until the head is complete, then the head."""
+        """The bytes received so far until the head is complete, then the head."""
         self._headers: dict[str, str] = {}
         self._status = 0
         self._has_head = self._is_between = self._is_done = False
@@ -98,7 +100,7 @@ class Answer:
         """An error found in a response that the parser accepts."""
         self._received = 0
         self._tail = b""
-        """The last five bytes that arrived, from which `_has_more` sees whether more than the response was sent."""
+        """The last five received bytes, from which `_has_more` detects bytes after the response."""
         self.size = 0
         """Number of bytes of the body that arrived so far."""
         self.is_plain = True
@@ -132,7 +134,7 @@ class Answer:
         return "transfer-encoding" in self._headers
 
     def take_in(self, data: bytes) -> Reply | None:
-        """Take in further bytes; return the response once it is complete."""
+        """Process further bytes. Return the response once it is complete."""
         self._received += len(data)
         if not self._has_head:
             self._take_head(data)
@@ -153,7 +155,7 @@ class Answer:
         return self._reply()
 
     def ended(self) -> Reply | None:
-        """Return the response that ends with its connection, or None if it is incomplete."""
+        """Return the response that the end of the connection completes, or None if it is incomplete."""
         if not self._has_head or self._is_chunked or "content-length" in self._headers:
             return None
         return self._reply()
@@ -196,10 +198,11 @@ class Answer:
                 )
 
     def _read_once_more(self) -> None:
-        """Parse the head again and allow what the standard permits: bare LF, chunks and a length, control characters.
+        """Parse the head again with rules that the standard permits: bare LF, chunks and a length, control
+        characters.
 
-        Other programs may parse it differently, so the connection is closed after it. `on_header` refuses the
-        control characters that h11 refuses.
+        Other programs may parse it differently, so the connection is closed after it. `on_header` rejects the control
+        characters that h11 rejects.
         """
         self.is_plain = False
         self._headers = {}
@@ -212,22 +215,22 @@ class Answer:
         self._feed(self._head)
 
     def _has_more(self) -> bool:
-        """Return True if bytes followed the response. Empty lines, which the parser skips, count too."""
+        """Return True if bytes followed the response, including empty lines, which the parser skips."""
         if self._is_chunked:
             return self._tail[-4:] != b"\r\n\r\n" or self._tail[:1] == b"\n"
         return self._received != len(self._head) + self.size
 
     def on_message_begin(self) -> None:
-        """Record whether this is the first byte of a further response, which follows a complete one."""
+        """Detect the first byte of another response after a complete one."""
         self.is_followed = self._is_done
 
     def on_status(self, reason: bytes) -> None:
-        """Note control characters in the reason phrase (the text after the status), which some parsers refuse."""
+        """Detect control characters in the reason phrase (the text after the status), which some parsers reject."""
         if _CONTROL(reason):
             self.is_plain = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take one line of the head; lines of a trailer are ignored."""
+        """Process one line of the head. Lines of a trailer are ignored."""
         if not self.is_plain:
             self._check_header(name, value)
         if not self._has_head:
@@ -238,7 +241,7 @@ class Answer:
             )
 
     def _check_header(self, name: bytes, value: bytes) -> None:
-        """Refuse a header that a lenient parser accepts and h11 does not."""
+        """Reject a header that a lenient parser accepts and h11 does not."""
         if not _TOKEN(name):
             problem = "Invalid header field char"
         elif _FORBIDDEN(value):
@@ -280,7 +283,7 @@ class Answer:
             self.is_plain = False
 
     def on_body(self, piece: bytes) -> None:
-        """Take a piece of the body, without the framing of chunks."""
+        """Process a piece of the body, without the framing of chunks."""
         if self._is_done or self._fault is not None:
             return
         self.size += len(piece)
@@ -302,7 +305,7 @@ class Answer:
             self._small.clear()
 
     def on_message_complete(self) -> None:
-        """Note the end of the response, or of an interim (1xx) response before it."""
+        """Record the end of the response, or of an interim (1xx) response before it."""
         if self._status < 200 and not self._is_done:
             self._headers = {}
             self._status = 0
@@ -334,11 +337,9 @@ MOST_SECONDS = 5.0
 SLICE_BYTES = 64 * 1024
 PIECE_BYTES = 1024 * 1024
 INLINE_BYTES = 8 * 1024
-"""Bodies up to this size are unpacked in the event loop: handing them to a thread would take longer, or would save
-only a few milliseconds.
-"""
+"""Largest body that is decompressed in the event loop. For such sizes, a thread would cost more than it saves."""
 THREADS = 2
-"""Maximum number of large answers unpacked at once. Each may take as much memory as an answer is allowed to have."""
+"""Maximum number of large answers to decompress at once. Each may take as much memory as the size limit allows."""
 
 
 async def unpack(
@@ -346,7 +347,7 @@ async def unpack(
     encoding: str,
     most: int,
 ) -> bytes:
-    """Return a body without its `Content-Encoding`; raise `TooLarge` if it has more than `most` bytes then."""
+    """Return a body without its `Content-Encoding`. Raise `TooLarge` if it then has more than `most` bytes."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity") or not body:
         return body
@@ -381,7 +382,7 @@ def inflate(
     most: int,
     is_wanted: Callable[[], bool] = lambda: True,
 ) -> bytes:
-    """Return the decompressed bytes of a body. Data in gzip may have several members, in deflate no header."""
+    """Return the decompressed bytes of a body. Gzip data may have several members, deflate data may lack a header."""
     unpacking = _Unpacking(memoryview(body), most, is_wanted)
     try:
         unpacking.run()

@@ -1,10 +1,10 @@
 """Open a connection to a server, with name resolution, TLS and the proxy of the environment.
 
-An unknown host and an untrusted certificate are permanent faults and not retried. A server that is down may come
-back.
+An unknown host and an untrusted certificate are permanent failures and not retried. A server that is down may
+recover.
 
 The proxy comes from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY. Only plain HTTP proxies are supported, with a
-login if the URL has one; others are refused with an error.
+login if the URL has one; others are rejected with an error.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class Proxy:
         return f"{with_brackets(self.host)}:{self.port}"
 
     def login_failure(self) -> HttpFailure:
-        """Return the failure for status 407: the proxy demands a login, or refused it."""
+        """Return the failure for status 407: the proxy requires a login, or rejected it."""
         problem = "refuses the login of its URL" if self.login else "asks for a login"
         fix = "name it in the proxy's variable: http://user:password@host:port, other signs than letters as %XX"
         return HttpFailure(
@@ -58,7 +58,7 @@ class Proxy:
 
 
 def with_brackets(host: str) -> str:
-    """Return a host as it is written before a port: IPv6 addresses in brackets."""
+    """Return a host in the form used before a port, with IPv6 addresses in brackets."""
     if ":" in host:
         return f"[{host}]"
     return host
@@ -69,7 +69,7 @@ def proxy_for(
     host: str,
     port: int,
 ) -> Proxy | None:
-    """Return the proxy for a server, or None; raise `HttpFailure` for an unsupported kind of proxy."""
+    """Return the proxy for a server, or None. Raise `HttpFailure` for an unsupported kind of proxy."""
     settings = getproxies()
     url = settings.get(scheme) or settings.get("all")
     if not url:
@@ -159,7 +159,7 @@ def _network(name: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 P = TypeVar("P", bound=asyncio.Protocol)
 STRAGGLER_SECONDS = 0.25
-"""If an address does not answer within this time, the next one is tried at the same time."""
+"""Seconds after which the next address is tried while the previous one is still pending."""
 NOT_TLS = frozenset(
     {
         "WRONG_VERSION_NUMBER",
@@ -171,13 +171,13 @@ NOT_TLS = frozenset(
 """Names of OpenSSL's errors for a server that answers in plain text."""
 MOST_TUNNEL_BYTES = 16 * 1024
 LISTEN_SECONDS = 0.01
-"""How long to listen on a new connection for bytes that arrive before the first request, and so do not answer it."""
+"""Seconds to listen on a new connection for bytes sent before the first request, which cannot be its response."""
 _STATUS = re.compile(r"HTTP/1\.[01] ([1-5][0-9][0-9])(?: |\Z)").match
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The target of connections; connections to the same origin are interchangeable."""
+    """The server that connections lead to. Connections to the same origin are interchangeable."""
 
     host: str
     port: int
@@ -219,7 +219,7 @@ async def connect(
     make: Callable[[], Connection],
     seconds: float,
 ) -> Connection:
-    """Open a new connection; raise `HttpFailure` if that is not possible."""
+    """Open a new connection. Raise `HttpFailure` if that is not possible."""
     proxy = origin.proxy
     peer, host = (
         (f"the proxy {proxy.named}", proxy.host)
@@ -347,7 +347,7 @@ class _Tunnel(asyncio.Protocol):
         self._received = b""
 
     def data_received(self, data: bytes) -> None:
-        """Collect received bytes, and finish at the empty line or when there are too many for an answer to CONNECT."""
+        """Collect received bytes. Finish at the empty line, or when there are too many for a reply to CONNECT."""
         self._received += data
         is_whole = (
             self._received.endswith(b"\r\n\r\n")
@@ -357,7 +357,7 @@ class _Tunnel(asyncio.Protocol):
             self.head.set_result(self._received)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Finish when the proxy closes the connection; the bytes received so far may say why."""
+        """Finish when the proxy closes the connection. The bytes received so far may contain the reason."""
         if not self.head.done():
             self.head.set_result(self._received)
 

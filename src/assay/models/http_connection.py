@@ -1,10 +1,10 @@
-"""HTTP/1.1 over asyncio: one connection with one request at a time, and memory for what it receives.
+"""HTTP/1.1 over asyncio: one connection with one request at a time, and a memory budget for responses.
 
 It supports only what model endpoints need, and takes half the time of the HTTP libraries (`decisions/`).
 
-All connections of the process share one memory budget for responses that are being received. Responses may be large,
-and many arrive at once. A response that gets no memory is not read until others are done; the full TCP window makes its
-server wait. If all others wait too, one response always continues, so that it ends.
+All connections of the process share one memory budget for the responses in progress, which may be large and many. A
+response that gets no memory is not read until others are finished; the full TCP window makes its server wait. If all
+others wait too, one response always continues, so that it ends.
 """
 
 import asyncio
@@ -35,15 +35,15 @@ class Share:
 
 
 class Memory:
-    """Grants memory to responses in the order in which they asked."""
+    """Grants memory to responses in the order of their requests."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
         self._used = 0
         self._moving = 0
-        """Number of responses that hold memory and do not wait for more. They will release it."""
+        """Number of responses that hold memory and do not wait for more, so that they will release it."""
         self._first: Share | None = None
-        """The response that may exceed the budget because all others wait; the same one until it is done."""
+        """The response that may exceed the budget because all others wait. It stays the same until it is finished."""
         self._waiting: deque[Share] = deque()
         self._lock = threading.Lock()
 
@@ -100,7 +100,7 @@ MEMORY = Memory()
 
 NO_ANSWER = "the server closed the connection"
 LATE_MARKS = 8
-"""How many answers a connection remembers. Few, because duplicates follow soon and some servers reuse ids."""
+"""Number of answers that a connection remembers. Few, because duplicates follow soon and some servers reuse ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Limits:
     total: float = 600.0
     """Maximum number of seconds for a whole response, which may arrive slowly without ever being idle."""
     start: float = 5.0
-    """How long to wait for a server that has never answered: it may be starting."""
+    """Seconds to wait for a server that has never answered, because it may be starting."""
     response_bytes: int = 32 * 1024 * 1024
     """Largest size of a response after decompression, in bytes."""
 
@@ -148,11 +148,11 @@ class Connection(asyncio.Protocol):
         self.questions = 0
         """Number of requests sent over this connection."""
         self.marks: deque[str] = deque(maxlen=LATE_MARKS)
-        """Ids or digests of the latest answers on this connection, to recognise an answer that is sent twice."""
+        """Ids or digests of the latest answers on this connection, by which a repeated answer is recognised."""
 
     @property
     def is_open(self) -> bool:
-        """Whether another request may be sent over this connection."""
+        """True if another request may be sent over this connection."""
         return self._transport is not None and not self._transport.is_closing()
 
     async def exchange(self, data: bytes) -> Reply:
@@ -198,7 +198,7 @@ class Connection(asyncio.Protocol):
                 MEMORY.give_back(self._share)
 
     def close(self) -> None:
-        """Close at once; unsent bytes are dropped."""
+        """Close the connection immediately. Unsent bytes are dropped."""
         self._stop_timer()
         if self._transport is not None:
             self._transport.abort()
@@ -209,12 +209,12 @@ class Connection(asyncio.Protocol):
             self._timer = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember the transport of the open connection."""
+        """Store the transport of the open connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Take in a piece of the response."""
+        """Process a piece of the response."""
         if self._waiter is None or self._answer is None:
             if self.is_open and self._see_surplus is not None:
                 self._see_surplus(data)
@@ -242,7 +242,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def _is_still_asking(self) -> bool:
-        """True if part of the request is not sent yet. A response that arrives now can only be a refusal."""
+        """True if part of the request is still unsent. A response that arrives now can only be an error."""
         transport = self._transport
         return transport is not None and transport.get_write_buffer_size() > 0
 
@@ -253,7 +253,7 @@ class Connection(asyncio.Protocol):
         )
 
     def _ask_for_room(self, answer: Answer) -> None:
-        """Reserve memory for the rest of the response, or pause reading until there is some."""
+        """Reserve memory for the rest of the response, or pause reading until it is available."""
         count = max(answer.expected - self._share.granted, answer.size, FREE_BYTES)
         if not MEMORY.take(self._share, count) and self._transport is not None:
             self._transport.pause_reading()
@@ -273,7 +273,7 @@ class Connection(asyncio.Protocol):
         self._transport.resume_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Finish a response that ends with its connection; any other has failed."""
+        """Complete a response that ends with its connection; fail any other."""
         self._stop_timer()
         if self._waiter is None or self._answer is None:
             return
@@ -306,7 +306,9 @@ class Connection(asyncio.Protocol):
         self.close()
 
     def _wait_until(self, deadline: float, message: str) -> None:
-        """Fail with this message at the deadline, or earlier if the whole answer takes too long."""
+        """Set the deadline at which the request fails with this message, at most the
+        time limit of the whole answer.
+        """
         if deadline > self._last:
             deadline = self._last
             message = f"the answer was not complete within {self._limits.total:g} s"
@@ -327,7 +329,7 @@ class Connection(asyncio.Protocol):
 
 
 def _has_bytes(transport: asyncio.Transport) -> bool:
-    """Return True if the operating system holds bytes, or the end of the connection, that were not read yet."""
+    """Return True if the operating system has unread bytes, or an unread end of the connection."""
     socket = transport.get_extra_info("socket")
     if socket is None or socket.fileno() < 0:
         return False

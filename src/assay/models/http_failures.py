@@ -17,7 +17,7 @@ from ..core.secrets import without
 
 RETRYABLE = frozenset({408, 409, 425, 429})
 KINDS = {408: "timeout", 429: "rate_limit", 503: "unavailable"}
-"""Kinds of failure by temporary HTTP status. 503 comes from a server that is running, but not ready or too busy."""
+"""The kind of failure for each temporary HTTP status. 503 means a running server that is not ready or too busy."""
 _OVERFLOW = re.compile(
     r"""
     context[ _](?:length|size|window|limit)     # "maximum context length", "exceed context limit"
@@ -38,7 +38,7 @@ _NO_MONEY = frozenset(
         "insufficient_balance",
     }
 )
-"""Codes and types of errors for an account without money."""
+"""Error codes and types for an account without credit."""
 _TITLE = re.compile(r"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _STATUS_OF_WORD = {
     "authentication": 401,
@@ -54,7 +54,7 @@ _STATUS_OF_WORD = {
     "context_length": 400,
     "content_": 400,
 }
-"""For errors without a status: parts of their code or type, each with the status to assume."""
+"""For errors without a status: the status to assume, by a part of the error's code or type."""
 MOST_VALUES = 4_000_000
 """Maximum number of values in the JSON of one answer, because empty lists take 25 times the memory of their text.
 
@@ -63,7 +63,7 @@ The log-probabilities of a prompt of 100,000 tokens are fewer than 3 million val
 
 
 def parsed(body: bytes) -> object:
-    """Parse a JSON body; raise `ValueError` if it is not JSON, or would take far more memory than its text."""
+    """Parse a JSON body. Raise `ValueError` if it is not JSON, or would take far more memory than its text."""
     if (
         len(body) > MOST_VALUES
         and sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES
@@ -201,10 +201,10 @@ def _text_of(body: bytes) -> str:
 
 
 def error_status(answer: object) -> int | None:
-    """Return the status of an error that a successful response has in its body; None if it has no error.
+    """Return the status of an error in the body of a successful response; None if there is no error.
 
-    Gateways answer 200 before they know whether the model behind them fails. Some always send an empty `error`. A body
-    with the status `failed` has a reader of its own (the Responses API), so None is returned.
+    Gateways answer 200 before they know whether the model behind them fails. Some always send an empty `error`. A
+    body with the status `failed` belongs to the Responses API, which reads it itself, so None is returned.
     """
     if not isinstance(answer, Mapping) or answer.get("status") == "failed":
         return None

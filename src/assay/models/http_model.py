@@ -1,4 +1,4 @@
-"""What all models behind a URL share: URL, key, limits, and one attempt per request.
+"""The common parts of all models behind a URL: URL, key, limits, and one attempt per request.
 
 The key comes from the environment and appears nowhere else: not in errors, the identity or `repr`.
 """
@@ -62,27 +62,27 @@ Ask = Callable[[Request], Awaitable[Output]]
 
 @dataclass
 class HttpModel(ABC):
-    """A model behind a URL. A call makes one attempt; the scheduler retries."""
+    """A model behind a URL. Each call makes one attempt; the scheduler retries."""
 
     reference: ClassVar[str] = "name"
     scheme: ClassVar[str]
     public_url: ClassVar[str]
     url_env: ClassVar[str]
-    """The environment variable that names another URL."""
+    """The environment variable with the URL to use instead of the default."""
     key_header: ClassVar[str]
-    """The header that carries the key, with `{}` where the key is inserted."""
+    """The header that contains the key, with `{}` where the key is inserted."""
     assumes_version: ClassVar[bool] = False
-    """True if a URL without a path gets the version of the public service, as in the service's own libraries."""
+    """True if a URL without a path gets the public service's version path, as in the service's own libraries."""
 
     name: str
     """The model's name at the endpoint."""
     base_url: str | None = field(default=None, repr=False)
     """The URL up to and including the version, such as `…/v1`; else from the environment, else the public service.
 
-    `${env:NAME}` in it, in a header's value and in a text of the body is filled from the environment.
+    `${env:NAME}` in it, in a header's value and in a text of the body is replaced by the environment variable.
     """
     api_key_env: str = ""
-    """The environment variable that holds the key."""
+    """The environment variable that contains the key."""
     accepts: tuple[str, ...] = ("text",)
     produces: tuple[str, ...] = ("text",)
     headers: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
@@ -96,9 +96,11 @@ class HttpModel(ABC):
     total_timeout: float = 600.0
     max_response_bytes: int = 32 * 1024 * 1024
     start_timeout: float = 5.0
-    """How long to wait for a server that has never answered: it may be starting."""
+    """Seconds to wait for a server that has never answered, because it may be starting."""
     keep_alive: bool = True
-    """Whether a connection may serve several requests. If not, a late response cannot be taken for another's."""
+    """True if a connection may serve several requests. If False, a late response cannot
+    be taken for another request's.
+    """
 
     def __post_init__(self) -> None:
         self.accepts, self.produces = (
@@ -159,7 +161,7 @@ class HttpModel(ABC):
             "body": dict(self.body),
             **further,
         }
-        """The options of this model, which may hold secrets. Records contain them in redacted form."""
+        """The options of this model, which may contain secrets. Records contain them in redacted form."""
         self.base_url, self.body = self._url, fill_references(self.body, "the body")
         headers = {
             name: fill_references(value, "a header").strip()
@@ -194,12 +196,14 @@ class HttpModel(ABC):
 
     @property
     def abilities(self) -> Abilities:
-        """Return the abilities that the user declared. An endpoint does not say what its model accepts and produces."""
+        """Return the declared abilities, because an endpoint does not report what its model accepts and produces."""
         return as_declared(self.accepts, self.produces)
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Return what identifies this model: its name, its URL, and all options. A digest replaces each key."""
+        """Return the properties that identify this model: its name, its URL, and all
+        options. A digest replaces each key.
+        """
         return {self.scheme: self.name, **redact_options(self.written)}
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
@@ -221,10 +225,10 @@ class HttpModel(ABC):
 
     @abstractmethod
     def carrier(self, prompt: Prompt) -> Carrier:
-        """Return the media and roles that the request for a prompt can contain."""
+        """Return the carrier for a prompt: the media and roles that its request can contain."""
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return why a request cannot carry the whole prompt, or None if it can."""
+        """Return the error for a prompt that a request cannot contain completely; None if it can."""
         return self.carrier(prompt).refusal(prompt)
 
     @abstractmethod
@@ -232,7 +236,9 @@ class HttpModel(ABC):
         """Send a request and read the answer."""
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
-        """Return the failure for an error status; an output if the status is an answer, as for a content filter."""
+        """Return the failure for an error status. Subclasses return an output if the
+        status is an answer, as of a filter.
+        """
         return refused.failure()
 
     async def _post(
@@ -324,7 +330,7 @@ class HttpModel(ABC):
         return error.as_output(self._secrets)
 
     async def _repeat(self, request: Request, ask: Ask) -> Output:
-        """Collect `n` candidates from an endpoint that gives one per call; a retry keeps those received."""
+        """Collect `n` candidates from an endpoint that returns one per call. A retry keeps those already received."""
         if request.options.n == 1:
             return await ask(request)
         outputs = self._drawn_of(request)
@@ -344,9 +350,9 @@ class HttpModel(ABC):
         )
 
     def _drawn_of(self, request: Request) -> list[Output]:
-        """Return the list of candidates that a request has received so far. It is kept per asyncio task.
+        """Return the list of candidates that a request has received so far, stored per asyncio task.
 
-        A failed request is repeated in the same asyncio task until it is complete, so each task needs only one list.
+        A failed request is retried in the same asyncio task until it is complete, so each task needs only one list.
         """
         previous, outputs = self._drawn.get(_this_task(), (None, []))
         if previous is not request:
@@ -355,7 +361,9 @@ class HttpModel(ABC):
         return outputs
 
     def _with_paid(self, request: Request, output: Output) -> Output:
-        """Return a failed output with the tokens of the candidates that came before the failure."""
+        """Return a failed output with the tokens of the candidates received before the
+        failure, because they are billed.
+        """
         previous, outputs = self._drawn.get(_this_task(), (None, []))
         if previous is request:
             usage = _added([output_part.usage for output_part in outputs])
@@ -394,7 +402,7 @@ def as_declared(
     accepts: Sequence[str],
     produces: Sequence[str],
 ) -> Abilities:
-    """Return the abilities of a chat endpoint as declared; whether it reports log-probabilities is not known."""
+    """Return the declared abilities of a chat endpoint. Whether it reports log-probabilities is unknown."""
     return Abilities(
         frozenset(accepts),
         frozenset(produces),
@@ -405,7 +413,9 @@ def as_declared(
 
 
 def enough(output: Output, expected: int) -> Output:
-    """Return the output, or a failure if it has another number of candidates than expected: pass@k needs all."""
+    """Return the output, or a failure if the number of candidates is not `expected`:
+    pass@k needs exactly that many.
+    """
     count = len(output.candidates)
     if count == expected or not count:
         return output
@@ -439,12 +449,12 @@ def without_seed(output: Output, request: Request) -> Output:
 
 
 def filtered() -> Output:
-    """Return the output for a request that the endpoint's content filter refused."""
+    """Return the output for a request that the endpoint's content filter blocked."""
     return Output((Candidate((), "content_filter"),))
 
 
 def _added(usages: Sequence[Usage | None]) -> Usage | None:
-    """Return the sum of several calls' usage: each is billed."""
+    """Return the sum of several calls' usage, because each call is billed."""
     counts = [usage for usage in usages if usage is not None]
     if not counts:
         return None

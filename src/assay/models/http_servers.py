@@ -1,8 +1,8 @@
-"""What assay has learned from one server's replies, and whether its connections may be used again.
+"""The observed behaviour of one server, from which assay decides whether its connections may be reused.
 
-HTTP/1.1 does not say which request a response answers. If a server sends a response twice, the second time late, every
-later answer of that connection is one to the question before it. So a connection serves one request where a new one
-costs next to nothing, and always after a server was seen to send more responses than requests.
+HTTP/1.1 responses do not name their request. If a server sends a response twice, the second time late, every later
+answer on that connection belongs to the question before it. So a connection serves a single request if new
+connections cost next to nothing, and always once a server has sent more responses than it got requests.
 """
 
 import math
@@ -14,32 +14,34 @@ from dataclasses import dataclass, field
 from .http_connection import Connection
 
 MOST_MARKS = 256
-"""Maximum number of answers that are remembered for each server, to notice one that is sent twice."""
+"""Maximum number of answers remembered for each server, to detect one that is sent twice."""
 LONG_BODY = 512
-"""Two equal bodies without ids count as one answer sent twice if they have at least this many bytes."""
+"""Minimum size in bytes at which two equal bodies without ids count as one answer sent twice."""
 CHEAP_CONNECTING = 0.02
-"""A new connection for each request is cheap if connecting takes at most this fraction of the time of an answer."""
+"""Opening a connection per request is cheap if it takes at most this fraction of the time of an answer."""
 MOST_CONNECTS = 200.0
-"""New connections per second to one server that are still cheap."""
+"""Maximum number of new connections per second to one server that are still cheap."""
 _SUCCESS = re.compile(rb"HTTP/1\.[01] 2").match
-"""Matches a successful response. If unrequested, it is a late answer, unlike a 408 before an idle connection closes."""
+"""Matches a successful response. If unrequested, it is a late answer, unlike a 408
+before an idle connection closes.
+"""
 
 
 @dataclass
 class Server:
-    """One server, and what assay has learned from its replies."""
+    """One server, and its behaviour as observed in its replies."""
 
     keep_alive: bool = True
     marks: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_MARKS))
     """Marks of the latest answers: their ids, or digests of their bodies."""
     repeats_ids: bool = False
-    """True if it sends the same id for different requests, as many test servers do."""
+    """True if the server sends the same id for different requests, as many test servers do."""
     repeats_bodies: bool = False
-    """True if it sends the same long body for different requests."""
+    """True if the server sends the same long body for different requests."""
     sends_surplus: bool = False
-    """True if it sent a response that nothing asked for."""
+    """True if the server sent a response without a request."""
     has_reused: bool = False
-    """True if an answer was accepted from a connection that had served another request."""
+    """True if an answer was accepted from a reused connection."""
     requests: int = 0
     """Number of requests in progress."""
     connect_seconds: float = math.inf
@@ -54,7 +56,7 @@ class Server:
         return not self._is_connecting_cheap(seconds)
 
     def _is_connecting_cheap(self, seconds: float) -> bool:
-        """Return True if a new connection costs next to nothing, compared with an answer that takes `seconds`."""
+        """Return True if opening a connection costs next to nothing, compared with an answer that takes `seconds`."""
         connects_per_second = self.requests / max(seconds, 0.001)
         return (
             self.connect_seconds <= CHEAP_CONNECTING * seconds
@@ -64,7 +66,7 @@ class Server:
     def see_surplus(self, received: bytes) -> None:
         """Record a response that no request asked for.
 
-        If a connection was used again, note that earlier answers may belong to other requests.
+        If a connection was reused before, note that earlier answers may belong to other requests.
         """
         if not _SUCCESS(received):
             return
@@ -88,16 +90,16 @@ class Server:
         return ""
 
     def is_doubtful(self, connection: Connection, mark: str) -> bool:
-        """Return True if an answer of a connection that was used before may be to an earlier request."""
+        """Return True if an answer on a reused connection may belong to an earlier request."""
         if connection.questions == 1:
             return False
         return self.sends_surplus or bool(mark and mark in connection.marks)
 
     def remember(self, connection: Connection, mark: str) -> None:
-        """Remember an answer that is accepted.
+        """Record an accepted answer.
 
-        The first answer of a connection cannot belong to an earlier request. If its mark is known from another
-        answer, this server repeats itself without confusing its requests, and its marks are no longer compared.
+        The first answer on a connection cannot belong to an earlier request. If its mark is already known, the server
+        gives different answers the same mark, so marks are no longer compared.
         """
         self.has_reused = self.has_reused or connection.questions > 1
         if not mark:

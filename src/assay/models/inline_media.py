@@ -1,6 +1,6 @@
 """Read an endpoint's answer: check its structure, and decode media from the bytes in it.
 
-Paths and URLs in an answer are never opened: they would name files and hosts of the machine that asks.
+Paths and URLs in an answer are never opened, because they would refer to files and hosts of this machine.
 """
 
 import io
@@ -16,9 +16,9 @@ USUAL_RATE = 24_000
 """Sampling rate that is assumed for raw audio without a file header."""
 BARE_FORMATS = frozenset({"pcm", "pcm16"})
 FILES = frozenset({"wav", "flac", "ogg", "mp4", "webm"})
-"""Audio formats whose fixed first bytes are long enough that raw samples never look like them."""
+"""Audio formats whose signature is long enough that raw samples never look like it."""
 TAGGED = (b"ID3\x02\x00", b"ID3\x03\x00", b"ID3\x04\x00")
-"""First bytes of MP3 files that are not mistaken for raw samples. Shorter signatures also occur in raw samples."""
+"""First bytes of MP3 files that cannot be raw samples. Shorter signatures also occur in raw samples."""
 
 M = TypeVar("M", bound=Media)
 T = TypeVar("T")
@@ -26,7 +26,7 @@ P = ParamSpec("P")
 
 
 class Malformed(ValueError):
-    """A body that is JSON but not an answer. `passes` is True if a retry may help."""
+    """Raised for a body that is JSON but not an answer. `passes` is True if a retry may help."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Malformed(ValueError):
 def well_shaped(
     read: Callable[Concatenate[Any, P], T],
 ) -> Callable[Concatenate[Any, P], T]:
-    """Wrap a reader of answers so that it raises `Malformed` for a body with an unexpected structure."""
+    """Wrap a function that reads answers so that it raises `Malformed` for a body with an unexpected structure."""
 
     @wraps(read)
     def read_shaped(
@@ -75,7 +75,7 @@ def from_base64(
     kind: type[M],
     text: object,
 ) -> M:
-    """Decode the base64 medium in an answer; raise `Malformed` for anything else."""
+    """Decode a base64 medium in an answer. Raise `Malformed` for anything else."""
     if isinstance(text, str) and text.startswith("data:"):
         return from_data_url(kind, text)
     if not isinstance(text, str) or not text:
@@ -98,7 +98,7 @@ def from_data_url(
     kind: type[M],
     url: object,
 ) -> M:
-    """Decode the medium in a `data:` URL; raise `Malformed` for a path or an address, which are never opened."""
+    """Decode the medium in a `data:` URL. Raise `Malformed` for a path or any other URL, which are never opened."""
     if not isinstance(url, str) or not url.startswith("data:"):
         raise Malformed(
             f"the answer names an {kind.kind} instead of holding it, which is not opened: {shorten(url)}; "
@@ -114,14 +114,14 @@ def from_data_url(
 
 
 def image_at(holder: object) -> Image:
-    """Decode the image of an `image_url`, which is a URL or an object that holds it."""
+    """Decode the image of an `image_url`, which is a URL or an object that contains it."""
     return from_data_url(
         Image, holder.get("url") if isinstance(holder, dict) else holder
     )
 
 
 def playable(audio: Audio, audio_format: str | None = None) -> Audio:
-    """Return a playable clip: raw samples become a WAV file if `audio_format` says that they are raw."""
+    """Return a playable clip. If `audio_format` is a raw format, the samples become a WAV file."""
     first = audio.data()[:16]
     if (
         audio_format not in BARE_FORMATS

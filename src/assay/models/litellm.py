@@ -1,7 +1,7 @@
 """Any service that litellm supports: `litellm/PROVIDER/NAME`.
 
-litellm's own retries are off, so that only the scheduler retries, and it does not fetch its price list when imported.
-Keys come from the environment under the names litellm gives them.
+litellm's own retries are off, so that only the scheduler retries, and it does not fetch its price list on import.
+Keys come from the environment variables that litellm defines.
 """
 
 import importlib.util
@@ -50,12 +50,12 @@ _NO_KEY = re.compile(
 
 @dataclass
 class LiteLLM:
-    """A model reached through litellm. A call makes one attempt; the scheduler retries."""
+    """A model called through litellm. Each call makes one attempt; the scheduler retries."""
 
     reference: ClassVar[str] = "name"
 
     name: str
-    """The name in litellm's spelling: `bedrock/…`, `vertex_ai/…`, `mistral/…`."""
+    """The name in litellm's format: `bedrock/…`, `vertex_ai/…`, `mistral/…`."""
     base_url: str | None = None
     accepts: tuple[str, ...] = ("text", "image", "audio")
     produces: tuple[str, ...] = ("text",)
@@ -92,14 +92,14 @@ class LiteLLM:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Return what identifies this model: its name, its URL, and everything that is added to requests."""
+        """Return the properties that identify this model: name, URL, and everything that is added to requests."""
         return {
             "litellm": self.name,
             **redact_options({"base_url": self.base_url, "body": dict(self.body)}),
         }
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return why a chat request cannot carry the whole prompt, or None if it can."""
+        """Return the error for a prompt that a chat request cannot contain completely; None if it can."""
         return CHAT.refusal(prompt)
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
@@ -215,7 +215,7 @@ def _priced(
     usage: Usage | None,
     answer: object,
 ) -> Usage | None:
-    """Return the usage with the cost by litellm's price list."""
+    """Return the usage with the cost from litellm's price list."""
     cost = (getattr(answer, "_hidden_params", None) or {}).get("response_cost")
     if usage is None or not cost:
         return usage

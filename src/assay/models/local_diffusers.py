@@ -1,9 +1,9 @@
-"""`diffusers/PATH_OR_ID`: a diffusers pipeline in this process that draws images or changes them.
+"""`diffusers/PATH_OR_ID`: a diffusers pipeline in this process that draws or edits images.
 
-Every image has its own seed, made from the sample and the candidate's number. The third image of a sample is the
-same whether two or ten were requested, and independent of the rest of the batch.
+Every image has a seed made from the sample and the candidate's number. So the third image of a sample is the same
+whether two or ten were requested, and independent of the rest of the batch.
 
-A checkpoint with missing tensors is refused. The libraries fill missing tensors with random numbers or leave them
+A checkpoint with missing tensors is rejected, because the libraries fill them with random numbers or leave them
 empty, and mention this only in their logs.
 """
 
@@ -67,7 +67,7 @@ def load_complete(
     options: dict[str, Any],
     where: str,
 ) -> "DiffusionPipeline":
-    """Load a pipeline with all its weights; raise a `ModelError` that names the first missing tensors."""
+    """Load a pipeline with all its weights. Raise a `ModelError` that names the first missing tensors."""
     with quietly() as messages:
         pipe = kind.from_pretrained(source, **options)
     check_complete({*_reported(messages), *_empty(pipe)}, where)
@@ -127,7 +127,7 @@ def _empty(pipe: "DiffusionPipeline") -> Iterator[str]:
 PIP = "diffusers torch transformers accelerate"
 HASHED = (".json", ".safetensors", ".bin", ".txt", ".model", ".py")
 AT_ONCE = {"cpu": 4, "cuda": 16}
-"""By type of device: the maximum number of images drawn at the same time."""
+"""Maximum number of images drawn at the same time, by type of device."""
 UNKNOWN = tuple(name for name in OPTION_NAMES if name not in ("seed", "n"))
 """Generation options for text, which image pipelines do not have."""
 PLANNED = ("height", "width", "negative_prompt", "strength")
@@ -158,7 +158,7 @@ class LocalDiffusers:
     path: str
     """A pipeline's folder (with `model_index.json`), or a hub name."""
     pipeline: str | None = None
-    """The pipeline class, if it is not the one the folder names: `StableDiffusionImg2ImgPipeline`."""
+    """The pipeline class, if it differs from the one in `model_index.json`: `StableDiffusionImg2ImgPipeline`."""
     dtype: str = "auto"
     """float32, bfloat16, float16; by default full precision on a CPU, bfloat16 on a GPU."""
     device: str | None = None
@@ -172,13 +172,13 @@ class LocalDiffusers:
     width: int | None = None
     negative_prompt: str | None = None
     strength: float | None = None
-    """How much an image may change, for pipelines with this setting."""
+    """How much an input image may change, for pipelines with this setting."""
     call_args: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of each pipeline call."""
     batch_size: int = 16
     """Maximum number of requests in one batch."""
     pictures: int = 0
-    """Images drawn at the same time; 0 takes 4 on a CPU and 16 on a GPU."""
+    """Number of images drawn at the same time; 0 means 4 on a CPU and 16 on a GPU."""
     trust_remote_code: bool = False
     _meter: Meter = field(
         default_factory=Meter,
@@ -225,7 +225,9 @@ class LocalDiffusers:
 
     @property
     def abilities(self) -> Abilities:
-        """Accepts text, and images if the pipeline's call takes them. The class shows this without loading weights."""
+        """Abilities: text, and images if the pipeline's call accepts them, as its class
+        shows without loading weights.
+        """
         takes_images = "image" in self._parameters()
         return Abilities(
             accepts=frozenset({"text", "image"} if takes_images else {"text"}),
@@ -255,7 +257,9 @@ class LocalDiffusers:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: digests of weights and configuration, and settings that can change an image."""
+        """Properties that identify this model: digests of weights and configuration,
+        and settings that can change an image.
+        """
         settings = {
             name: getattr(self, name)
             for name in ("pipeline", "variant", "steps", "guidance", *PLANNED)
@@ -326,7 +330,7 @@ class LocalDiffusers:
         self._meter = meter
 
     def _reporting(self, count: int) -> dict[str, Any]:
-        """Return the argument that makes the pipeline report each step of `count` requests, if it can."""
+        """Return the arguments that make the pipeline report each step of `count` requests; empty if it cannot."""
         if "callback_on_step_end" not in self._parameters():
             return {}
 
@@ -360,7 +364,9 @@ class LocalDiffusers:
         return [answers[number] for number in range(len(requests))]
 
     def _batches(self, requests: Sequence[Request]) -> Iterator[list[int]]:
-        """Yield the indices of requests to draw in one call: same number of images, and no input images."""
+        """Yield the indices of requests to draw in one call: those with the same number
+        of images and no input images.
+        """
         at_once = self.pictures or AT_ONCE["cpu" if self._device() == "cpu" else "cuda"]
         waiting: dict[int, list[int]] = {}
         for number, request in enumerate(requests):
@@ -489,14 +495,14 @@ class LocalDiffusers:
 
 
 def _is_finite(image: object) -> bool:
-    """Return True if every value of an image is finite, which is always so for bytes."""
+    """Return True if every value of an image is finite. Bytes always are."""
     import numpy as np
 
     return not isinstance(image, np.ndarray) or bool(np.isfinite(image).all())
 
 
 def _dtype_argument() -> str:
-    """Return diffusers' name for the precision option, which was renamed."""
+    """Return the name of diffusers' precision option, which depends on the version."""
     numbers = importlib.metadata.version("diffusers").split(".")[:2]
     if tuple(int(number) for number in numbers) >= (0, 42):
         return "dtype"

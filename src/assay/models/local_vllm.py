@@ -1,8 +1,8 @@
 """`vllm/PATH_OR_ID`: vLLM in this process, with its progress.
 
-Prompts are rendered, and likelihoods computed, as by the `hf` backend, so that the two can be compared. vLLM
-batches requests and caches prefixes itself. Prompts with media go through its chat interface, because only vLLM
-knows where its models expect media.
+Prompts are rendered, and likelihoods computed, as by the `hf` backend, so that the two can be compared. vLLM batches
+requests and caches prefixes itself. Prompts with media go through its chat interface, because only vLLM knows where
+its models expect media.
 """
 
 import importlib.util
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class MeterBar:
-    """The part of tqdm's bar that vLLM uses: a count of finished prompts, or a loop over prompts to be added."""
+    """Replaces tqdm's bar in vLLM: counts finished prompts, or iterates over prompts to be added."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class MeterBar:
         self.postfix: Any = None
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the prompts that are added; adding finishes none of them."""
+        """Iterate over the prompts being added, none of which is finished by that."""
         return iter(self._iterable)
 
     @property
@@ -83,10 +83,10 @@ class MeterBar:
         self._meter.advance(self._each * n)
 
     def refresh(self, *args: object, **settings: object) -> None:
-        """Do nothing: there is nothing to draw."""
+        """Do nothing, because nothing is drawn."""
 
     def close(self) -> None:
-        """Do nothing: there is nothing to remove."""
+        """Do nothing, because nothing was drawn."""
 
 
 def bar_for(
@@ -94,7 +94,7 @@ def bar_for(
     meter: Meter,
     share: float,
 ) -> object:
-    """Return the `use_tqdm` argument for one of vLLM's calls: a bar if that version takes one, else `False`.
+    """Return the `use_tqdm` argument for a vLLM call: a bar if this version accepts one, else `False`.
 
     `share` is the part of the batch that the call covers.
     """
@@ -116,7 +116,7 @@ SAMPLED = (
     "repetition_penalty",
     "logprobs",
 )
-"""Generation options that have the same name in assay and in vLLM."""
+"""Generation options with the same name in assay and in vLLM."""
 
 
 @dataclass
@@ -180,7 +180,7 @@ class LocalVllm(LocalModel):
 
     @property
     def abilities(self) -> Abilities:
-        """The abilities that the configuration shows. No weights are loaded."""
+        """The abilities according to the configuration. No weights are loaded."""
         return Abilities(
             accepts=ACCEPTS[self._kind],
             likelihood=self._kind == "text",
@@ -195,7 +195,9 @@ class LocalVllm(LocalModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: digests of weights and configuration, and settings that can change an answer."""
+        """Properties that identify this model: digests of weights and configuration,
+        and settings that can change an answer.
+        """
         names = (
             "dtype",
             "max_tokens",
@@ -217,7 +219,7 @@ class LocalVllm(LocalModel):
         return {**self.source.identity(), **settings, **further, "engine": "vllm"}
 
     def load(self) -> None:
-        """Start the engine, unless it runs."""
+        """Start the engine, unless it is running."""
         with self._lock:
             if self._llm is not None:
                 return
@@ -279,7 +281,7 @@ class LocalVllm(LocalModel):
         )
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return why a prompt with media cannot be sent whole, or None if it can."""
+        """Return the error for a prompt with media that cannot be sent completely; None if it can."""
         if not prompt.media:
             return super().refusal(prompt)
         if prompt.tools:
@@ -357,7 +359,7 @@ class LocalVllm(LocalModel):
         requests: Sequence[Request],
         call: Callable[[list[Any]], Any],
     ) -> dict[int, Output]:
-        """Send requests, given by their indices, in one call to vLLM; return their outputs by index.
+        """Send requests, given by their indices, in one call to vLLM. Return their outputs by index.
 
         If the call fails, the caller repeats it in halves to isolate the faulty request.
         """

@@ -18,7 +18,7 @@ from . import embedded
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """A model's name and options in assay's spelling."""
+    """A model's name and options, in assay's form."""
 
     name: str
     args: Mapping[str, Any]
@@ -84,7 +84,7 @@ def translate_name(
     name: str,
     args: Mapping[str, Any] = EMPTY,
 ) -> Naming:
-    """Translate another tool's name for a model into assay's. A name that no other tool uses is returned unchanged."""
+    """Translate another tool's name for a model to assay's. A name that no other tool uses is returned unchanged."""
     folded = name.lower().replace("-", "_")
     if folded in BACKENDS:
         naming = BACKENDS[folded](args)
@@ -124,7 +124,7 @@ def translate_name(
 
 
 def takes_device(name: str) -> bool:
-    """Return True if the model has an option for the device on which it computes."""
+    """Return True if the model has an option for its device."""
     return translate_name(name, {"pretrained": "x"}).name.partition("/")[0] in (
         "hf",
         "diffusers",
@@ -147,7 +147,7 @@ def _hub_id(
 ) -> Naming:
     """Translate `Qwen/Qwen3-8B` to `hf/Qwen/Qwen3-8B`.
 
-    Names of hosted services and local servers are refused, with the command that reaches them.
+    Names of hosted services and local servers are rejected, with the command that reaches them.
     """
     scheme, _, rest = name.partition("/")
     if difflib.get_close_matches(
@@ -179,7 +179,7 @@ def _folder(
     path: Path,
     args: Mapping[str, Any],
 ) -> Naming:
-    """Translate the path of a folder with weights to the backend that can load it, judged by its files."""
+    """Translate the path of a folder with weights to the backend that can load it, according to its files."""
     if (path / "config.json").is_file():
         return Naming(f"hf/{name}", args, f"--model {name} is hf/{name} here")
     if (path / "model_index.json").is_file():
@@ -209,7 +209,7 @@ def _folder(
 
 
 def _adapted_model(file: Path) -> str:
-    """Return the model that an adapter was trained for; `BASE_MODEL` if its file does not say it."""
+    """Return the model that an adapter was trained for; `BASE_MODEL` if its file does not name it."""
     try:
         return str(json.loads(file.read_bytes())["base_model_name_or_path"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -235,9 +235,10 @@ def _local(
     scheme: str,
     renamed: Mapping[str, str],
 ) -> Rule:
-    """Return a function that translates lm-eval's arguments of a local model, such as `pretrained=PATH`, for a backend.
+    """Return a function that translates lm-eval's arguments of a local model, such as `pretrained=PATH`, for a
+    backend.
 
-    `renamed` has assay's name for each option with another name.
+    `renamed` maps option names to assay's where they differ.
     """
 
     def rule(args: Mapping[str, Any]) -> Naming:

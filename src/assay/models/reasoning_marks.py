@@ -1,8 +1,8 @@
 """Keep the marks of reasoning and of tool calls in the text of models that run in this process.
 
 Some models mark their reasoning with special tokens, which decoding drops: `[THINK]`, `<|channel|>`. Many chat
-templates write the opening mark into the prompt, so that the model's own text begins inside the reasoning. Both
-would make reasoning look like an answer.
+templates write the opening mark into the prompt, so that the generated text begins inside the reasoning. Both would
+make reasoning look like an answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ from .tool_syntaxes import SYNTAXES
 
 _TOOL_MARKS = frozenset().union(*(syntax.marks for syntax in SYNTAXES.values()))
 _TAIL = 48
-"""How many tokens at the end of a prompt are searched for an opening mark."""
+"""Number of tokens at the end of a prompt that are searched for an opening mark."""
 
 
 class Tokenizer(Protocol):
-    """The part of a tokenizer that is needed to read its special tokens."""
+    """The tokenizer attributes that are needed to read special tokens."""
 
     def decode(
         self,
@@ -70,9 +70,8 @@ def opening_mark(
     tokenizer: Tokenizer,
     prompt: Sequence[int],
 ) -> str:
-    """Return the opening mark with which a prompt ends; empty if it ends with none."""
-    last_tokens = list(prompt[-_TAIL:])
-    tail = tokenizer.decode(last_tokens, skip_special_tokens=False)
+    """Return the opening mark at the end of a prompt; empty if there is none."""
+    tail = tokenizer.decode(list(prompt[-_TAIL:]), skip_special_tokens=False)
     return opening_mark_of(tail)
 
 
@@ -82,8 +81,8 @@ def continue_reasoning(
 ) -> Output:
     """Return an output whose texts begin with the reasoning mark at the end of the prompt, if the model continued it.
 
-    A prompt for completion and a prefilled assistant turn are continued. A user turn is answered, even if it ends
-    with a mark.
+    A completion prompt and a prefilled assistant turn are continued. A user turn is answered, even if it ends with a
+    mark.
     """
     if isinstance(request.think_tags, tuple) or request.think_tags is False:
         return output

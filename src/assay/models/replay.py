@@ -1,8 +1,8 @@
 """Repeat the answers of an earlier run from its journal, without a model.
 
-An answer is looked up by the request's key; else by sample id and repeat, and then only if the prompt is the same.
-If a request has several answers, the last successful one counts. If the run asked several models, the user must
-name one.
+An answer is looked up by the request's key. Otherwise it is looked up by sample id and repeat, and used only if the
+prompt is the same. If a request has several answers, the last successful one counts. If the run asked several models,
+the user must name one.
 """
 
 import warnings
@@ -33,7 +33,7 @@ KIND_OF_SUFFIX = {
 HELPER_MARK = "#"
 """Separates the name of a task from the role of a helper model in the journal."""
 RESULTS = f"{HELPER_MARK}tools"
-"""The end of task names in the journal whose lines hold results of tool calls. No model gave these answers."""
+"""Suffix of task names in the journal whose lines contain tool results. No model gave these answers."""
 ANY = frozenset({"text", "image", "audio", "video"})
 
 
@@ -42,7 +42,7 @@ class _Answer(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """The fields of a journal line by which it is found; the rest of the line is read when needed."""
+    """The fields of a journal line by which it is looked up. The rest of the line is read when needed."""
 
     kind: str = ""
     id: str = ""
@@ -105,7 +105,7 @@ class Replay:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: the digest of the journal."""
+        """Properties that identify this model: the digest of the journal."""
         return {"replay": file_digest(self._journal), "model": self.model}
 
     def load(self) -> None:
@@ -162,7 +162,7 @@ class Replay:
         self._loaded = True
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return the recorded answers; a prompt that was never asked gives an error."""
+        """Return the recorded answers, or an error for a prompt that was never asked."""
         self.load()
         return [self._find(request) for request in requests]
 
@@ -202,7 +202,7 @@ class Replay:
         line: Mapping[str, Any],
         offsets: Sequence[int],
     ) -> list[Any]:
-        """Return all messages of a prompt from a later round, whose line has only those after the previous round."""
+        """Return all messages of a later round's prompt, because its line has only those after the previous round."""
         prompt = list(line.get("prompt") or ())
         while line.get("follows"):
             number = line.get("round", 0) - 1
@@ -268,7 +268,7 @@ def _owner(
     head: _Head,
     owners: dict[str, str],
 ) -> str:
-    """Return the model that gave an answer. A key belongs to the first model with it; lines of others are copies."""
+    """Return the model that gave an answer. The first model with its key is the owner; later lines are copies."""
     if head.key:
         return owners.setdefault(head.key, head.model)
     return head.model
@@ -295,7 +295,7 @@ def _same_question(
 
 
 class _Media(dict[str, Media]):
-    """The media of a run folder by digest. Each is opened when it is first needed."""
+    """The media of a run folder by digest. Each is opened when first needed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,6 +1,6 @@
 """Check an endpoint's reply against the request: stop strings, length, options, token counts, model name.
 
-Servers silently accept options that they do not know. What can be corrected is corrected; the rest is noted in the
+Servers silently accept options that they do not support. Some deviations are corrected; the others are noted in the
 record. The run counts `Output.details["notes"]` and prints them under the table.
 """
 
@@ -16,13 +16,16 @@ NOTES = "notes"
 REPLY_MODEL = "reply_model"
 LONGEST_NAME = 200
 LEAST_TOKENS_PER_WORD = 0.8
-"""If the server reports fewer tokens per word, it has cut the prompt. Tokenizers need about 1.3 tokens for a word."""
+"""Lowest plausible number of tokens per word. If the server reports fewer, it has truncated the prompt.
+
+Tokenizers need about 1.3 tokens for a word.
+"""
 LEAST_CUT = 100
-"""Prompts with fewer words are not checked for cuts, because some servers count tokens wrongly."""
+"""Minimum number of words for checking whether a prompt was truncated, because some servers count tokens wrongly."""
 MOST_END_TOKENS = 8
-"""An answer without text has at most this many tokens, all of them special ones."""
+"""Maximum number of tokens in an answer without text, all of them special ones."""
 LEAST_REPEATED = 40
-"""Prompts with fewer characters are not checked for repetition; a model may repeat them of its own accord."""
+"""Minimum number of characters for detecting a repeated prompt, because a model may repeat short ones itself."""
 _SPECIAL_TOKEN = re.compile(
     r"""
     <\|(?:im_(?:start|end|sep)|eot_id|eom_id|endoftext|end_of_text|(?:start|end)_header_id
@@ -33,7 +36,7 @@ _SPECIAL_TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-"""Tokens that end a turn. A server with a wrong chat template leaves them in its texts."""
+"""Matches tokens that end a turn. A server with a wrong chat template leaves them in its texts."""
 _RELEASE = re.compile(
     r"""
     [-@:_]
@@ -53,7 +56,7 @@ def with_notes(
     output: Output,
     notes: Iterable[str],
 ) -> Output:
-    """Return the output with further notes in its details."""
+    """Return the output with the notes added to its details."""
     further = list(notes)
     if not further:
         return output
@@ -70,8 +73,8 @@ def check_reply(
 ) -> Output:
     """Return the output cut at its stop strings, with the replying model's name and notes on ignored options.
 
-    `model` is the name in the request, `reply_model` the one in the reply, if it has one. `tags` says how reasoning is
-    marked in the texts.
+    `model` is the name in the request, `reply_model` the one in the reply, if it has one. `tags` defines how
+    reasoning is marked in the texts.
     """
     if output.error is not None:
         return output
@@ -88,7 +91,7 @@ def check_reply(
 
 
 def is_same_model(model: str, reply_model: str) -> bool:
-    """Return True if a reply's model name is the one asked for, perhaps with a release or without its folder."""
+    """Return True if a reply's model name is the requested one, except for a release or a missing folder."""
     return _without_release(model) == _without_release(reply_model)
 
 
@@ -104,7 +107,7 @@ def cut_at_stops(
 ) -> Output:
     """Return the output without the stop strings that a server left in its answers, and without the text after them.
 
-    A stop string in the reasoning is left: a server that ends there sends no answer.
+    A stop string inside the reasoning stays, because cutting there would leave no answer.
     """
     if not stops:
         return output
@@ -145,7 +148,7 @@ def _tokens_within(
     answer: str,
     length: int,
 ) -> int:
-    """Return how many of the candidate's tokens come before the end of the first `length` characters of its answer."""
+    """Return the number of tokens up to the first `length` characters of a candidate's answer."""
     joined = "".join(token.text for token in candidate.tokens)
     remaining = max(joined.rfind(answer), 0) + length
     count = 0
@@ -211,7 +214,7 @@ def _without_zero(output: Output, usage: Usage) -> tuple[Output, list[str]]:
 
 
 def _fewest_tokens(candidate: Candidate, request: Request) -> int:
-    """Return the smallest number of tokens that a candidate may have, judged by its tokens, stop reason and words."""
+    """Return the smallest plausible number of tokens in a candidate, from its tokens, stop reason and words."""
     if candidate.tokens:
         return len(candidate.tokens)
     if candidate.stop_reason == "length" and request.options.max_tokens is not None:
@@ -220,7 +223,7 @@ def _fewest_tokens(candidate: Candidate, request: Request) -> int:
 
 
 def _ignored_options(output: Output, request: Request) -> list[str]:
-    """Return notes on options that the reply shows to have been ignored."""
+    """Return notes on options that the server ignored, according to the reply."""
     options = request.options
     notes = []
     if output.usage is not None:

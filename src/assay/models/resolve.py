@@ -1,6 +1,6 @@
 """Build a model from its name: `smollm2`, `openai/gpt-x`, `weights.gguf`, `file.py:fn`, `worker/detector`.
 
-Nothing heavy is loaded here: a model loads itself with the first request.
+No weights are loaded here: a model loads itself with the first request.
 """
 
 import inspect
@@ -28,9 +28,9 @@ def build_model(
     *,
     dialect: str | None = None,
 ) -> Model:
-    """Build the model with a given name; for an unknown name or option, the error suggests the nearest one.
+    """Build the model with a given name. For an unknown name or option, the error suggests the nearest one.
 
-    `dialect` names the toolkit a user's file was written for, if the file itself does not show it.
+    `dialect` names the toolkit that a user's file was written for, if the file itself does not show it.
     """
     if is_reference(name) and not _is_worker(name):
         for recognise in model_recognisers():
@@ -93,7 +93,7 @@ def _is_worker(name: str) -> bool:
 
 
 def adapt_model(thing: object) -> Model:
-    """Return a model given as an object: a model unchanged, a function or another object adapted."""
+    """Convert an object to a model: a model stays unchanged, a function or another object is wrapped."""
     name = getattr(thing, "__name__", type(thing).__name__)
     return _adapted(thing, name, EMPTY)
 
@@ -118,7 +118,7 @@ def _adapted(
     name: str,
     args: Mapping[str, Any],
 ) -> Model:
-    """Return a model: a class that is a model itself is built, anything else is adapted."""
+    """Convert an object to a model: a model class is built, anything else is wrapped."""
     if (
         inspect.isclass(thing)
         and hasattr(thing, "abilities")
@@ -148,7 +148,7 @@ def _add_options_to_identity(
     args: Mapping[str, Any],
     name: str,
 ) -> None:
-    """Add the options of a model to its identity, because its class has one identity for all options."""
+    """Add the options of a model to its identity, because its class declares one identity for all options."""
     try:
         object.__setattr__(model, "identity", with_options(identity, args))
     except AttributeError as error:

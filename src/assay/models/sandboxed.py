@@ -1,6 +1,6 @@
 """The sandbox as a helper model of scorers: a request contains a program, the answer its verdict.
 
-An execution is therefore a request like any other. Its key covers program, tests, limits and tier. The journal keeps
+An execution is therefore a request like any other. Its key covers program, tests, limits and tier. The journal stores
 its verdict, and it is repeated only if one of these changes. If the sandbox itself fails, the reply has no verdict.
 """
 
@@ -34,9 +34,9 @@ class SandboxModel:
     """Runs programs in the best sandbox tier of this machine; `sandbox/TIER` chooses another."""
 
     tier: str = "auto"
-    """`auto`, `bubblewrap`, `landlock`, `container`; `none` runs programs with your own rights, never as root."""
+    """`auto`, `bubblewrap`, `landlock`, `container`; `none` runs programs with your own privileges, never as root."""
     engine: str = ""
-    """The engine of the tier `container`: docker, podman or apptainer. By default the first one that answers."""
+    """The engine of the tier `container`: docker, podman or apptainer. By default the first usable one."""
     image: str = ""
     """The image of the tier `container`. By default the official image of this Python's version."""
     template: str = ""
@@ -53,12 +53,14 @@ class SandboxModel:
 
     @property
     def abilities(self) -> Abilities:
-        """Accepts and returns text."""
+        """Abilities: text in, text out."""
         return Abilities(self.accepts, self.accepts)
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: the tier and the interpreter, because others may give other verdicts."""
+        """Properties that identify this model: the tier and the interpreter, because
+        others may give other verdicts.
+        """
         version = f"{platform.python_version()} ({own_python().name})"
         return {
             "sandbox": self._tier.name,

@@ -27,13 +27,13 @@ class Scripted:
     """
 
     answers: Any = "echo"
-    """The answers to give. A list is used in turn and repeated from the start, and a mapping has answers by question.
+    """The answers to return: a list used in turn and repeated from the start, or a mapping from question to answer.
 
     Also a function of the request, `echo` (the prompt's text), or one answer for all requests. An answer that is an
-    exception is raised inside the model, like a real fault.
+    exception is raised inside the model, like a real failure.
     """
     rounds: Any = None
-    """Use these answers instead of `answers`: one for each round of a sample. The last one is repeated."""
+    """Answers by round of a sample, used instead of `answers`. The last one is repeated."""
     accepts: frozenset[str] = frozenset({"text", "image", "audio", "video"})
     produces: frozenset[str] = frozenset({"text", "image", "audio"})
     weighs: bool = True
@@ -74,7 +74,7 @@ class Scripted:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: the prepared answers."""
+        """Properties that identify this model: the prepared answers."""
         if self.rounds is None:
             answers = self.answers
         else:
@@ -104,7 +104,7 @@ class Scripted:
         ]
 
     def _say(self, request: Request) -> Output:
-        """Return the prepared answer; an exception becomes the failure of the sample."""
+        """Return the prepared answer. An exception becomes the failure of the sample."""
         try:
             answer = self._answer(request)
             if isinstance(answer, Exception):
@@ -143,7 +143,7 @@ class Scripted:
 
 
 def _round_of(request: Request) -> int:
-    """Return how often the model has answered in this conversation."""
+    """Return the number of answers that the model has given in this conversation."""
     role = request.prompt.role
     return sum(
         1 for message in request.messages if message.parts and message.role == role

@@ -12,7 +12,7 @@ from ..core import Abilities, Model, Output, Request, UsageError
 
 
 def urls_of(base_url: object) -> list[str]:
-    """Return the URLs in an option: a list, or text with commas between URLs."""
+    """Return the URLs in an option: a list, or text with URLs separated by commas."""
     if isinstance(base_url, str):
         parts = base_url.split(",")
         starts = [index for index, part in enumerate(parts) if "://" in part]
@@ -28,7 +28,9 @@ def urls_of(base_url: object) -> list[str]:
 
 
 class ServerPool:
-    """A model that several servers offer. Attributes that this class does not define are those of the first server."""
+    """A model available on several servers. Attributes that this class does not define
+    are those of the first server.
+    """
 
     def __init__(self, servers: Sequence[Model]) -> None:
         self.servers = tuple(servers)
@@ -36,7 +38,7 @@ class ServerPool:
 
     @classmethod
     def of(cls, servers: Sequence[Any]) -> "ServerPool":
-        """Return a pool of models that differ in their URL only. Raise if a URL occurs twice."""
+        """Return a pool of models that differ only in their URL. Raise if a URL occurs twice."""
         urls = [model.base_url for model in servers]
         for url in urls:
             if urls.count(url) > 1:
@@ -53,7 +55,7 @@ class ServerPool:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: the identity of the first server, with the URLs of all in any order."""
+        """Properties that identify this model: those of the first server, with the sorted URLs of all servers."""
         identities = [dict(server.identity) for server in self.servers]
         urls = sorted(str(identity["base_url"]) for identity in identities)
         return {**identities[0], "base_url": urls}

@@ -1,4 +1,4 @@
-"""Check what a model returns: one output per request, and contents that can be counted, opened and stored.
+"""Check the return value of a model: one output per request, and contents that can be counted, opened and stored.
 
 Any other value becomes a failure that describes it, and is never scored as an answer. An unusable value thus fails
 its own sample, not the run that stores it. Numbers of other libraries are converted to plain ones first, and an
@@ -40,7 +40,7 @@ COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", 
 
 
 def fault_in(output: Output) -> str | None:
-    """Describe what is wrong with an output, or return None if nothing is."""
+    """Return a description of what is wrong with an output, or None if nothing is."""
     error = output.error
     if error is not None:
         is_one = (
@@ -96,7 +96,9 @@ def as_number(value: object) -> float | None:
 
 
 def normalize_numbers(output: Output) -> Output:
-    """Return the output with plain numbers in its usage and tuples of token ids; the same object if nothing changed."""
+    """Return the output with plain numbers in its usage and tuples of token ids; the
+    same object if nothing changed.
+    """
     changes: dict[str, Any] = {}
     if (
         isinstance(output.usage, Usage)
@@ -206,7 +208,7 @@ def _is_token(token: object) -> bool:
 def _is_plain(value: object) -> bool:
     """Return True if a value can be written as JSON.
 
-    Unknown types are written as text, so only endless structures fail.
+    Values of unknown types are written as text, so only recursive structures fail.
     """
     try:
         json.dumps(
@@ -222,7 +224,7 @@ def _is_plain(value: object) -> bool:
 WEIGHED = "return one log-probability, (log-probability, is greedy) or Likelihood for each continuation"
 BUILT = "return an Output with an answer, as in Output.of(text)"
 ROUNDING = 1e-3
-"""How far above 0 a log-probability may be because of rounding."""
+"""Largest positive log-probability that is accepted as a rounding error."""
 
 
 class WrongShape(TypeError):
@@ -302,7 +304,7 @@ def _answered(
     request: Request,
     reference: str,
 ) -> Output:
-    """Return an output with as many candidates as requested unchanged; else the failure of the sample."""
+    """Return an output unchanged if it has as many candidates as requested; else the failure of the sample."""
     if not output.candidates:
         return _failed(f"{reference} returned {described(output)}; {BUILT}")
     for candidate in output.candidates:
@@ -322,7 +324,7 @@ def too_few(
 ) -> Output:
     """Return the failure of an output with too few candidates, which would lower pass@k.
 
-    If a content filter refused the prompt, it refused all candidates, and the output is returned.
+    If a content filter blocked the prompt, it blocked all candidates, and the output is returned.
     """
     if all(
         candidate.stop_reason == "content_filter" for candidate in output.candidates
@@ -341,7 +343,7 @@ def weighed(
     request: Request,
     reference: str,
 ) -> Output:
-    """Return an output with one log-probability for each continuation, else a failure that says what is wrong."""
+    """Return an output with one log-probability for each continuation; else a failure with the reason."""
     expected = len(request.prompt.continuations or ("",))
     if len(output.likelihoods) != expected:
         return _failed(
@@ -414,6 +416,6 @@ def _has_parts(candidate: Candidate) -> bool:
 def _failed(message: str, kind: str = "exception") -> Output:
     """Return the failure of a sample whose model returned something that is not an answer.
 
-    It is not retried, because the same code would return the same again.
+    It is not retryable, because the same code would return the same again.
     """
     return Output.failed(kind, message, retryable=False)

@@ -1,8 +1,8 @@
 """Show tools to a model, and read the calls in its answers.
 
-A chat template that knows tools gets them as `tools=`. For any other model they are written into the prompt: the
-instructions below come first in the system message, earlier calls and results become text, and the model answers in the
-syntax `hermes`. The protocol id of such a measurement contains `prompted`.
+A chat template that supports tools gets them as `tools=`. For any other model they are written into the prompt: the
+instructions below come first in the system message, earlier calls and results become text, and the model answers in
+the syntax `hermes`. The protocol id of such a measurement contains `prompted`.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from .tool_syntaxes import (
 )
 
 TOOL_SYNTAX = "tool_syntax"
-"""The option of a model that names the syntax in which it writes tool calls."""
+"""The model option that names the syntax of tool calls."""
 
 INSTRUCTIONS = """\
 You can call functions. Each line between the tags describes one of them: its name, its purpose and the JSON schema of \
@@ -50,7 +50,7 @@ To call a function, write its name and its arguments as JSON between tags:
 </tool_call>
 Write one such block for each call, and nothing after the last one. The results are then given to you between \
 <tool_response> tags. If no function helps, answer in plain words."""
-"""The system prompt for models whose chat template takes no tools."""
+"""The system prompt for models whose chat template does not support tools."""
 MUST_CALL = "\nYou must call a function now."
 MUST_CALL_NAMED = "\nYou must call the function {name} now."
 ONE_CALL = "\nCall at most one function at a time."
@@ -61,12 +61,12 @@ class ToolWriting:
     """How tools are shown to one model, and the syntax in which it writes tool calls."""
 
     syntax: ToolSyntax | None
-    """The syntax of its calls; None if the chat template takes tools in a syntax that no reader knows."""
+    """The syntax of the model's calls; None if assay cannot read the syntax of the chat template."""
     is_prompted: bool = False
     """True if tools are written into the system prompt."""
 
     def fault(self, prompt: Prompt) -> DataError | None:
-        """Return why a prompt with tools cannot be sent to this model, or None if it can."""
+        """Return the reason why a prompt with tools cannot be sent to this model, or None if it can."""
         if not prompt.tools or prompt.tool_choice == "none":
             return None
         if self.syntax is None:
@@ -110,7 +110,7 @@ class ToolWriting:
 
 
 def no_tools(model: Model) -> DataError:
-    """Return the error of a prompt with tools for a model that takes none."""
+    """Return the error for a prompt with tools that is sent to a model without tool support."""
     fix = "choose another model"
     if hasattr(model, TOOL_SYNTAX):
         fix = f"-a {TOOL_SYNTAX}={PROMPTED} writes them into the prompt, or {fix}"
@@ -231,7 +231,7 @@ def _with_system(
 
 
 def _as_text(message: Message) -> Message:
-    """Return a message whose tool calls and results are written as the instructions describe them."""
+    """Return a message with tool calls and results written as text, in the form that the instructions describe."""
     if message.parts is None or not (message.calls or message.results):
         return message
     parts: list[Part] = []
@@ -266,7 +266,7 @@ def _block(tag: str, text: str) -> str:
 def without_system(prompt: Prompt) -> Prompt:
     """Return a prompt whose system text is moved to the start of its first user turn.
 
-    Some chat templates refuse a system turn.
+    Some chat templates reject a system turn.
     """
     if len(prompt.messages) < 2:
         return prompt
@@ -285,9 +285,9 @@ def template_messages(
     template: str,
     plain: Callable[[Message], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Return the messages of a conversation with tools in the form that the chat template reads.
+    """Return the messages of a conversation with tools in the form for the chat template.
 
-    `plain` converts a message without calls. Results become turns of the role `tool`. If the template does not read
+    `plain` converts a message without calls. Results become turns of the role `tool`. If the template ignores
     `tool_calls`, the calls are inserted as the text that the model would write.
     """
     reads_calls = "tool_calls" in template
@@ -323,7 +323,7 @@ def _template_call(call: ToolCall, syntax: ToolSyntax) -> dict[str, Any]:
 
 
 def _call_id(call_id: str, syntax: ToolSyntax) -> str:
-    """Return a call id with the length that the template demands. Equal ids stay equal."""
+    """Return a call id with the length that the syntax requires. Equal ids stay equal."""
     length = syntax.id_length
     is_fine = length is None or (len(call_id) == length and call_id.isalnum())
     if is_fine or length is None:

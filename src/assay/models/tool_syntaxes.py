@@ -22,7 +22,7 @@ from typing import Any
 from ..core.tools import ToolCall, read_arguments
 
 LONGEST_TEXT = 1_000_000
-"""Answers with more characters are not searched for calls."""
+"""Maximum number of characters in an answer that is searched for calls."""
 MOST_DIGITS = 300
 """Maximum number of digits of a number that is computed from an expression such as `2**10`."""
 
@@ -50,13 +50,15 @@ class ToolSyntax:
     name: str
     reader: Reader
     write: Writer
-    """Returns calls as the model would write them. Needed for chat templates that leave calls out of a conversation."""
+    """Returns calls as the model would write them. Needed for chat templates that leave
+    calls out of a conversation.
+    """
     marks: tuple[str, ...] = ()
     """Texts that may be special tokens of the model. They are kept when an answer is decoded."""
     null_content: bool = False
     """True if the chat template recognises a turn with calls by its `content` of null."""
     id_length: int | None = None
-    """Length of a call's id, where the chat template checks it."""
+    """Length of a call's id, if the chat template requires one."""
 
     def read(self, text: str) -> Reading:
         """Return the calls in a text; a text without any is returned unchanged."""
@@ -106,7 +108,7 @@ def _calls_of(value: object, *, needs_arguments: bool = False) -> tuple[ToolCall
 
 
 def _loads(text: str) -> object:
-    """Return the value of JSON text. Line breaks inside strings are allowed, as models write them."""
+    """Return the value of JSON text. Line breaks inside strings are allowed, because models write them."""
     return json.loads(text, strict=False)
 
 
@@ -348,7 +350,7 @@ def _number(node: ast.expr) -> int | float:
 def computed(node: ast.BinOp) -> float | str:
     """Return the value of an arithmetic expression of numbers, or the concatenation of two texts.
 
-    Raise `NoCall` for others.
+    Raise `NoCall` for any other expression.
     """
     if isinstance(node.op, ast.Add):
         first, second = _value(node.left), _value(node.right)
@@ -563,7 +565,7 @@ _OTHER_SIGNS = (
     "<|tool_calls_section_begin|>",
     "<invoke",
 )
-"""Texts in chat templates whose syntax has no reader: Qwen3-Coder, GLM, Kimi, MiniMax."""
+"""Texts that mark chat templates with a syntax that assay cannot read: Qwen3-Coder, GLM, Kimi, MiniMax."""
 _SIGNS: Sequence[tuple[tuple[str, ...], str]] = (
     ((_DEEPSEEK_BEGIN,), "deepseek"),
     ((_TOOL_CALLS,), "mistral"),
@@ -579,7 +581,7 @@ _SIGNS: Sequence[tuple[tuple[str, ...], str]] = (
     (("<|python_tag|>",), "llama3_json"),
     (("<|start_header_id|>", '"parameters"'), "llama3_json"),
 )
-"""Texts that must all occur in a chat template, and the syntax that such a template teaches. The first match counts."""
+"""Texts that must all occur in a chat template, with the syntax that they indicate. The first match counts."""
 _TOOLS = re.compile(r"\btools\b")
 
 
@@ -589,7 +591,7 @@ def takes_tools(template: str) -> bool:
 
 
 def syntax_of(template: str) -> ToolSyntax | None:
-    """Return the syntax that a chat template teaches, or None if no reader knows it."""
+    """Return the syntax of tool calls that a chat template teaches, or None if assay cannot read it."""
     if any(sign in template for sign in _OTHER_SIGNS):
         return None
     for signs, name in _SIGNS:

@@ -43,7 +43,7 @@ def cache_folder() -> Path:
 
 
 def _remember(note: Path, digest: str) -> None:
-    """Store a digest in the cache; if the cache is not writable, do nothing."""
+    """Store a digest in the cache. If the cache is not writable, do nothing."""
     try:
         note.parent.mkdir(parents=True, exist_ok=True)
         draft = note.with_suffix(f".{os.getpid()}")
@@ -73,9 +73,9 @@ def not_computed(
     missing: Iterable[str],
     model: "torch.nn.Module",
 ) -> list[str]:
-    """Return the missing weights that cannot be computed.
+    """Return the missing weights that cannot be recomputed.
 
-    Tables of sines and cosines, such as Whisper's positions, can be computed and are left out.
+    Tables of sines and cosines, such as Whisper's positions, can be recomputed and are left out.
     """
     names = list(missing)
     if not names:
@@ -90,9 +90,9 @@ def not_computed(
 
 
 def _is_waves(tensor: "torch.Tensor") -> bool:
-    """Return True if a table has a sine for each cosine, in any order: the squares of a row add up to half its width.
+    """Return True if a table has a sine for each cosine, so that the squares of a row add up to half its width.
 
-    The values decide and not the name, because some models of one family compute this table, and others learn it.
+    The check uses values, not names, because some models of one family compute this table and others learn it.
     """
     if (
         tensor.is_meta
@@ -107,6 +107,6 @@ def _is_waves(tensor: "torch.Tensor") -> bool:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """Join the first names, and add how many more there are."""
+    """Join the first few names, and append the number of the others."""
     more = len(names) - SHOWN
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -36,7 +36,7 @@ STATUSES = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""By type of error in a results file: the HTTP status that a single request would have had."""
+"""For each type of error in a results file, the HTTP status that a single request would have had."""
 PAGE = 100
 MOST_PAGES = 100
 GONE = (404, 410)

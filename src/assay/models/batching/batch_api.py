@@ -12,14 +12,14 @@ from ..http_model import HttpModel
 from .batch_client import BatchReply, RecordedRequest
 
 State = Literal["running", "ended", "failed", "cancelled"]
-"""The state of a batch. `failed` means that the service refused the whole batch and processed no request."""
+"""The state of a batch. `failed` means that the service rejected the whole batch and processed no request."""
 MEGABYTE = 1_000_000
 LARGEST_RESULTS = 4 * 1024**3
 SECONDS_FOR_A_FILE = 3600.0
 SECONDS_TO_ANSWER = 600.0
 SECONDS_IDLE = 120.0
 BATCH_PRICE = 0.5
-"""The share of the usual price that OpenAI, Anthropic and Google ask for a batch."""
+"""The price of a batch at OpenAI, Anthropic and Google, as a fraction of the normal price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class BatchStatus:
     state: State
     total: int = 0
     done: int = 0
-    """Number of requests that have ended, including failed ones."""
+    """Number of requests that have finished, including failed ones."""
     failed: int = 0
     why: str = ""
-    """Why the service refused the batch."""
+    """Reason why the service rejected the batch."""
     is_over_quota: bool = False
-    """True if the batch was refused because too many requests are waiting. It may be sent again later."""
+    """True if the batch was rejected because too many requests are waiting. It may be sent again later."""
     plain: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """The service's reply about the state of the batch, unchanged. It says where the results are."""
+    """The service's reply about the state of the batch, unchanged. It contains the location of the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class BatchResults:
 
     replies: Sequence[BatchReply]
     broken_lines: int = 0
-    """Number of lines of the results that are not JSON, or that name no request."""
+    """Number of result lines that are not JSON, or that name no request."""
     is_cut_off: bool = False
     """True if the last line of the results is incomplete. Downloading the file again may help."""
 
@@ -62,11 +62,11 @@ class BatchApi(ABC):
 
     title: ClassVar[str]
     paths: ClassVar[str]
-    """The paths that a server must offer for batches, for error messages."""
+    """The paths that a server must offer for batches. Shown in error messages."""
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
     finds_by_marker: ClassVar[bool] = True
-    """False if the service's list of batches does not contain markers. `find` then returns all batches that may fit."""
+    """False if the service's list of batches does not contain markers. `find` then returns all possible batches."""
     has_several_candidates: ClassVar[bool] = True
     """False if a request can have only one candidate."""
 
@@ -84,13 +84,13 @@ class BatchApi(ABC):
 
     @property
     def price_share(self) -> float | None:
-        """The share of the usual price that a batch costs; None for a server that is not the public one."""
+        """The price of a batch as a fraction of the normal price; None for a server that is not the public one."""
         is_public = self.model._place.startswith(self.model.public_url)
         return BATCH_PRICE if is_public else None
 
     @property
     def address(self) -> str:
-        """The base URL, without a query that may hold a key."""
+        """The base URL, without a query that may contain a key."""
         return self.model._place
 
     async def close(self) -> None:
@@ -120,7 +120,7 @@ class BatchApi(ABC):
         """Return one request of a batch as JSON."""
 
     def group_of(self, request: RecordedRequest) -> tuple[Any, ...]:
-        """Return what all requests of a batch must have in common: the path and the headers."""
+        """Return the properties that all requests of a batch must share: the path and the headers."""
         return (request.path, tuple(sorted(request.headers.items())))
 
     async def upload(
@@ -186,7 +186,7 @@ class BatchApi(ABC):
         headers: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Mapping[str, Any]:
-        """Send a request once. The client must not repeat it, because each copy may start another batch."""
+        """Send a request once. The HTTP client must not retry it, because each copy may create another batch."""
         if headers is None:
             chosen = self._headers()
         else:
@@ -196,7 +196,7 @@ class BatchApi(ABC):
 
 
 def _object(value: object) -> Mapping[str, Any]:
-    """Return a JSON object; raise `HttpFailure` for any other reply."""
+    """Return the JSON object in a reply. Raise `HttpFailure` for any other reply."""
     if isinstance(value, Mapping):
         return value
     raise HttpFailure("bad_response", "the reply is not an object", retryable=True)
@@ -217,7 +217,9 @@ def count_in(
     counts: Mapping[str, Any],
     *names: str,
 ) -> int:
-    """Return the sum of the counts under `names`. A count may be a number or its text; anything else counts as 0."""
+    """Return the sum of the counts under `names`. Counts may be numbers or digits as
+    text; other values count as 0.
+    """
     total = 0
     for name in names:
         value = counts.get(name)
@@ -227,7 +229,7 @@ def count_in(
 
 
 def rows_of(data: bytes) -> Iterator[tuple[Any, bool]]:
-    """Yield the value of each line of JSON, None for a broken one, and whether the line ends with a line break."""
+    """Yield the value of each line of JSON, None for an invalid one, and whether the line ends with a line break."""
     start = 0
     while start < len(data):
         end = data.find(b"\n", start)
@@ -249,7 +251,7 @@ def read_results(
     data: Sequence[bytes],
     read_row: Callable[[Mapping[str, Any]], BatchReply | None],
 ) -> BatchResults:
-    """Return the replies in files of JSON lines. `read_row` returns the reply of a row, or None if it is broken."""
+    """Return the replies in files of JSON lines. `read_row` returns the reply of a row, or None if it is invalid."""
     replies: list[BatchReply] = []
     broken = 0
     is_cut_off = False

@@ -18,7 +18,7 @@ RECORDED = "recorded"
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """One request as the adapter would send it."""
+    """One request in the form in which the adapter would send it."""
 
     path: str
     """The path below the base URL, such as `chat/completions`."""
@@ -64,7 +64,7 @@ class BatchClient:
         return reply.body
 
     def take_notes(self) -> list[str]:
-        """Return an empty list. The HTTP client returns notes about its connections here, and a batch has none."""
+        """Return an empty list, because a batch has no notes about HTTP connections."""
         return []
 
     async def get(
@@ -82,17 +82,19 @@ class BatchClient:
         headers: Mapping[str, str],
         content_type: str = "application/json",
     ) -> Reply:
-        """Fail: only JSON requests can be part of a batch."""
+        """Raise, because only JSON requests can be part of a batch."""
         raise HttpFailure("data", "a batch takes JSON requests only", retryable=False)
 
 
 class BatchedModel:
-    """An adapter whose requests are recorded and whose replies come from a batch. Calls must not overlap."""
+    """An adapter whose requests are recorded and whose replies come from a batch. Its calls must not overlap."""
 
     def __init__(self, model: HttpModel) -> None:
         self.client = BatchClient(model)
         self.model = copy.copy(model)
-        """The adapter copy whose requests are recorded. Call `record_next` or `answer_next` before each call of it."""
+        """The adapter copy whose requests are recorded. Call `record_next` or
+        `answer_next` before each call of the adapter.
+        """
         self.model._client = self.client  # type: ignore[assignment]
 
     def record_next(self) -> None:
@@ -105,7 +107,9 @@ class BatchedModel:
         self.client.reply = reply
 
     def recorded(self, output: Output) -> RecordedRequest | None:
-        """Return the request of the last call; None if the adapter sent none, as for a prompt that it refuses."""
+        """Return the request that the last call recorded; None if the adapter made
+        none, as for an unsupported prompt.
+        """
         if output.error is None or output.error.kind != RECORDED:
             return None
         return self.client.recorded

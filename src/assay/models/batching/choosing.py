@@ -1,4 +1,4 @@
-"""Choose the batch API for a model."""
+"""Select the batch API of a model."""
 
 from typing import Any
 

@@ -26,9 +26,9 @@ STATES: Mapping[str, State] = {
     "FAILED": "failed",
     "CANCELLED": "cancelled",
 }
-"""Final states, without the prefix `BATCH_STATE_` or `JOB_STATE_`. A batch in any other state is still running."""
+"""Final states, without the prefix `BATCH_STATE_` or `JOB_STATE_`. In any other state, the batch is still running."""
 WITHOUT_RESULTS = ("EXPIRED", "CANCELLED")
-"""States of a batch that may have ended before anything was answered."""
+"""States in which a batch may have ended without any result."""
 HTTP_STATUSES = {
     1: 499,
     2: 500,
@@ -59,7 +59,7 @@ class GeminiBatches(BatchApi):
     paths: ClassVar[str] = "batchGenerateContent and /batches"
     most_requests: ClassVar[int] = 50_000
     most_bytes: ClassVar[int] = 20 * MEGABYTE
-    """The service's size limit for a call that creates a batch, because the call contains all requests."""
+    """The service's size limit for the call that creates a batch and contains all its requests."""
 
     async def newest(self) -> str:
         """Return the name of the newest batch."""
@@ -81,7 +81,7 @@ class GeminiBatches(BatchApi):
         lines: Sequence[bytes],
         input_id: str,
     ) -> str:
-        """Create a batch that is named after the marker."""
+        """Create a batch whose display name is the marker."""
         listed = b"".join(lines).rstrip(b",")
         name = _display_name(marker).encode()
         config = b'{"requests":{"requests":[' + listed + b"]}}"
@@ -96,7 +96,7 @@ class GeminiBatches(BatchApi):
         newest: str,
         count: int,
     ) -> list[str]:
-        """Return the name of the batch whose display name belongs to the marker; empty if there is none."""
+        """Return the name of the batch with this marker as display name, in a list; empty if there is none."""
         token = ""
         for _ in range(MOST_PAGES):
             reply = await self._get(
@@ -158,7 +158,7 @@ def _display_name(marker: str) -> str:
 
 
 def _batch_of(operation: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the batch in an operation. Some replies are the batch itself, without an operation around it."""
+    """Return the batch inside an operation. Some replies are the batch itself."""
     return mapping_in(operation, "metadata") or operation
 
 
@@ -177,7 +177,9 @@ def _state(operation: Mapping[str, Any]) -> State:
 
 
 def _inlined(operation: Mapping[str, Any]) -> list[Any] | None:
-    """Return the replies of a finished operation, whose location depends on the API version; None if there are none."""
+    """Return the replies in a finished operation; None if there are none. Their
+    location depends on the API version.
+    """
     response = mapping_in(operation, "response")
     holders = (
         response,
@@ -199,7 +201,7 @@ def _reply(
     entry: Mapping[str, Any],
     number: int,
 ) -> BatchReply:
-    """Return one reply of a batch. If it has no key, its position `number` says which request it answers."""
+    """Return one reply of a batch. Without a key, its position `number` identifies the request."""
     key = mapping_in(entry, "metadata").get("key")
     if isinstance(key, str):
         custom_id = key

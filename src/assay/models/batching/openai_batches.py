@@ -27,7 +27,7 @@ STATES: Mapping[str, State] = {
     "expired": "ended",
     "cancelled": "cancelled",
 }
-"""Final states. A batch in any other state is still running."""
+"""Final states. In any other state, the batch is still running."""
 PAGE = 100
 MOST_PAGES = 100
 MARKER = "assay"
@@ -66,7 +66,7 @@ class OpenAIBatches(BatchApi):
         marker: str,
         lines: Sequence[bytes],
     ) -> str:
-        """Upload the requests as a file that is named after the marker."""
+        """Upload the requests as a file named after the marker."""
         boundary = f"assay-{marker}"
         purpose = _form_part(boundary, 'name="purpose"', b"batch")
         name = f'name="file"; filename="{_file_name(marker)}"'
@@ -100,7 +100,9 @@ class OpenAIBatches(BatchApi):
         newest: str,
         count: int,
     ) -> list[str]:
-        """Return the ids of batches that have the marker in their metadata, or that use the uploaded file."""
+        """Return the id of the batch that has the marker in its metadata, or that uses
+        the uploaded file, in a list.
+        """
         after = ""
         for _ in range(MOST_PAGES):
             reply = await self._get(
@@ -182,7 +184,7 @@ def read_row(row: Mapping[str, Any]) -> BatchReply:
 
 
 def _entries(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the objects in the list that a reply has under `data`."""
+    """Return the objects in the list under `data` in a reply."""
     data = reply.get("data")
     if isinstance(data, list):
         entries = data

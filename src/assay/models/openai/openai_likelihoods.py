@@ -1,4 +1,4 @@
-"""Likelihoods of given texts from an endpoint that reports the log-probability of each token it reads.
+"""Likelihoods of given texts from an endpoint that reports the log-probability of each input token.
 
 A token across the border between context and continuation belongs to the continuation, and so do blanks at the end of
 the context. Servers insert tokens before a text, so the border is counted from the end.
@@ -17,16 +17,16 @@ from ..reply_checks import with_notes
 
 Way = Literal["echo", "prompt_logprobs"]
 LIST_REFUSED = frozenset({400, 415, 422, 500, 501})
-"""Statuses with which servers refuse a list of prompts."""
+"""Statuses with which servers reject a list of prompts."""
 _SPELLED_IN_BYTES = re.compile("bytes:|<0x|\N{REPLACEMENT CHARACTER}")
 _BLANKS = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n"})
-"""Marks that tokenizers write for blanks and line breaks, each with the character it represents."""
+"""Characters that tokenizers write for blanks and line breaks, each with the character it represents."""
 WITHOUT_TOPS = (
     "the server reports no `top_logprobs`, so its echo could not be checked, "
     "and no answer counts as the one greedy decoding would give"
 )
 MOST_CERTAIN = 2
-"""A text with more tokens than this has at least one token whose log-probability is not 0."""
+"""Largest number of tokens in a text whose log-probabilities may all be 0. In longer texts, this is an error."""
 NEAR = 0.01
 """Log-probabilities that differ by less than this count as equal, because servers round them."""
 
@@ -34,7 +34,7 @@ NEAR = 0.01
 class CannotWeigh(HttpFailure):
     """Raised if the server reports no log-probabilities of a given text.
 
-    It would report none for other texts either.
+    The same would happen for any other text.
     """
 
     def __init__(self, what: str, way: Way) -> None:
@@ -61,12 +61,12 @@ class Choices(NamedTuple):
 
 
 class ScoredToken(NamedTuple):
-    """One token of a given text."""
+    """One token of the given text."""
 
     text: str
     logprob: float | None
     is_best: bool
-    """Whether greedy decoding would have produced it."""
+    """True if greedy decoding would have produced the token."""
 
 
 def question(
@@ -76,7 +76,7 @@ def question(
 ) -> dict[str, Any]:
     """Return the body of a request that scores one text, or several at once.
 
-    It asks for one new token, which is thrown away: not every server can generate none, and the token shows whether the
+    It requests one new token, which is discarded: not every server can generate none, and the token shows whether the
     reported log-probabilities belong to the text.
     """
     body: dict[str, Any] = {
@@ -94,7 +94,7 @@ def question(
 def choices_of(answer: object, count: int) -> Choices | None:
     """Return the choices of an answer to `count` prompts in their order; None if their number differs.
 
-    A server that takes one prompt per request may also ignore the others.
+    A server that accepts only one prompt per request may ignore the others.
     """
     choices = mapping_in(answer).get("choices")
     if not isinstance(choices, Sequence) or not choices:
@@ -121,7 +121,7 @@ def read(
     request: Request,
     way: Way,
 ) -> Output:
-    """Return the likelihoods of the continuations; raise `HttpFailure` if the server did not report them."""
+    """Return the likelihoods of the continuations. Raise `HttpFailure` if the server did not report them."""
     likelihoods = []
     texts = texts_of(request)
     parts = _weighed_parts(request)
@@ -196,7 +196,7 @@ def texts_of(request: Request) -> list[str]:
 
 
 def _weighed_parts(request: Request) -> list[str]:
-    """Return the part of each text that is scored: all of it, or the continuation and the blanks directly before it."""
+    """Return the scored part of each text: all of it, or the continuation and the blanks directly before it."""
     prompt = request.prompt
     if prompt.rolling:
         return [prompt.text]
@@ -243,7 +243,7 @@ def _column(
     name: str,
     count: int,
 ) -> Sequence[Any]:
-    """Return a list of a server's report, such as `token_logprobs`: an entry for each token, None where missing."""
+    """Return one list of a server's report, such as `token_logprobs`, with None for missing values."""
     entries = report.get(name) or [None] * count
     if len(entries) != count:
         raise Misaligned(f"`{name}` has {len(entries)} entries for {count} tokens")
@@ -317,7 +317,7 @@ def _check_written(
     begins: Sequence[int],
     text: str,
 ) -> None:
-    """Raise if the token that the server generated has no log-probability, or is not the most likely alternative.
+    """Raise if the generated token has no log-probability, or is not the most likely alternative.
 
     It was generated at temperature 0, so anything else means that the report is wrong.
     """
@@ -377,7 +377,7 @@ def _fit(
 def _tokens(holder: object) -> Iterator[ScoredToken]:
     """Yield the tokens in vLLM's `prompt_logprobs`.
 
-    It has a mapping for each token, whose first entry is the token itself.
+    It contains a mapping for each token, whose first entry is the token itself.
     """
     entries = mapping_in(holder).get("prompt_logprobs")
     if not isinstance(entries, Sequence) or not entries:
@@ -406,7 +406,7 @@ def _weight(
 ) -> Likelihood:
     """Return the sum of the log-probabilities of the tokens that overlap `part`, the end of the text.
 
-    The first token of a `whole` text does not count if the server puts no token before it.
+    The first token of a `whole` text does not count if the server inserts no token before it.
     """
     if not part:
         return Likelihood(0.0, True, 0)

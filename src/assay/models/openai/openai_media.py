@@ -37,7 +37,7 @@ def modalities(
     voice: str,
     audio_format: str,
 ) -> dict[str, Any]:
-    """Return the fields of a chat request that ask for audio or images in addition to text."""
+    """Return the fields of a chat request that request audio or images in addition to text."""
     kinds = list(dict.fromkeys(("text", *produces)))
     fields: dict[str, Any] = {"modalities": kinds}
     if "audio" in produces:
@@ -108,7 +108,7 @@ def speech_fields(
     voice: str,
     audio_format: str,
 ) -> dict[str, Any]:
-    """Return the body of a speech request; system text becomes the speaking instructions."""
+    """Return the body of a speech request. System text becomes the speaking instructions."""
     refuse_options(request, SAMPLING, "the speech endpoint")
     manner = " ".join(
         message.text for message in request.messages if message.role == "system"
@@ -141,7 +141,7 @@ def audio_form(
 ) -> tuple[bytes, str]:
     """Return a transcription request as a multipart form and its content type.
 
-    Text next to the audio is not sent: the endpoint would take it for preceding speech, not for an instruction.
+    Other text in the prompt is not sent: the endpoint would take it for preceding speech, not for an instruction.
     """
     refuse_options(request, SAMPLING, "the transcriptions endpoint")
     clips = [medium for medium in request.prompt.media if isinstance(medium, Audio)]
@@ -155,7 +155,7 @@ def audio_form(
 
 
 def read_transcript(answer: object, request: Request) -> Output:
-    """Return the output of a transcription. Its details say if text of the prompt was not sent."""
+    """Return the output of a transcription. Its details record if text of the prompt was not sent."""
     if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
         raise Malformed(f"the answer has no `text`: {shorten(answer)}")
     if any(message.text for message in request.messages):

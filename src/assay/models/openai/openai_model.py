@@ -58,7 +58,7 @@ class Server:
     renames: Mapping[str, str] = field(default_factory=lambda: EMPTY)
 
     def renamed(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the body with options under the server's own names."""
+        """Return the body with the options under the server's names."""
         return {self.renames.get(name, name): value for name, value in body.items()}
 
     def unconfirmed(self, options: GenerateOptions) -> list[str]:
@@ -75,7 +75,7 @@ ALL = frozenset(BEYOND_THE_API)
 LLAMA_NAMES = {"repetition_penalty": "repeat_penalty"}
 UNKNOWN = Server("the server does not say which options it knows")
 PUBLIC = Server("the public service", ALL)
-"""The public OpenAI service, which refuses unknown options."""
+"""The public OpenAI service, which rejects unknown options."""
 LLAMA_CPP = Server("llama.cpp", ALL, LLAMA_NAMES)
 LLAMA_CPP_PYTHON = Server("llama-cpp-python", ALL, LLAMA_NAMES)
 VLLM = Server("vLLM", ALL)
@@ -89,7 +89,7 @@ OWNER_OF_LLAMA_CPP_PYTHON = "me"
 
 
 def needs_server(options: GenerateOptions) -> bool:
-    """Return True if the request sets an option that the public API lacks and that servers name differently."""
+    """Return True if the request sets an option that the public API lacks and whose name depends on the server."""
     return any(getattr(options, name) is not None for name in BEYOND_THE_API)
 
 
@@ -131,9 +131,9 @@ REFUSABLE = (
     "reasoning_effort",
     "response_format",
 )
-"""Options that some models refuse, although a task may set them."""
+"""Options that some models reject."""
 FAILED_GENERATION = "failed_generation"
-"""Groq's field with the model's text, in an error for an answer that is not the requested JSON or tool call."""
+"""Groq's error field with the model's text, for an answer that is not the requested JSON or tool call."""
 PATHS = (
     "chat/completions",
     "completions",
@@ -150,7 +150,7 @@ OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "speech": (("text",), ("audio",)),
     "transcriptions": (("text", "audio"), ("text",)),
 }
-"""What the APIs other than chat and completions accept and produce, as (inputs, outputs)."""
+"""Input and output kinds of the APIs other than chat and completions, as (inputs, outputs)."""
 OWN_CARRIERS: Mapping[str, Carrier] = {
     "responses": replace(CHAT, name="a request of the Responses API"),
     "images": Carrier("the images endpoint", media=frozenset({"image"})),
@@ -165,7 +165,7 @@ WITHOUT_LOGPROBS = frozenset({"images", "speech", "transcriptions"})
 
 @dataclass
 class OpenAI(HttpModel):
-    """A model behind an OpenAI-compatible endpoint. A call makes one attempt; the scheduler retries."""
+    """A model behind an OpenAI-compatible endpoint. Each call makes one attempt; the scheduler retries."""
 
     scheme: ClassVar[str] = "openai"
     public_url: ClassVar[str] = "https://api.openai.com/v1"
@@ -176,14 +176,16 @@ class OpenAI(HttpModel):
     api: Api = "auto"
     """The API to use. `auto` sends prompts with free roles as completions, all others as chat."""
     max_tokens_field: TokenField = "auto"
-    """The name of the field for the token limit, on which servers disagree.
+    """The name of the field for the token limit, which differs between servers.
 
     `auto` uses the newer name for the public service only.
     """
     accepts: tuple[str, ...] = ACCEPTS
     produces: tuple[str, ...] = PRODUCES
     likelihood_by: Weighing = "none"
-    """How the server reports likelihoods of given texts: by `echo` with `logprobs`, or by vLLM's `prompt_logprobs`."""
+    """How the server reports likelihoods of given texts: by `echo` with `logprobs`, or
+    by vLLM's `prompt_logprobs`.
+    """
     think_tags: bool | str | tuple[str, str] | None = None
     """How the server marks reasoning in the text. None recognises all known forms, False none."""
     tool_syntax: str | None = None
@@ -220,7 +222,7 @@ class OpenAI(HttpModel):
         super().__post_init__()
         self._has_weighed = False
         self._takes_lists = True
-        """Whether the server accepts several prompts in one request; False after it refused them."""
+        """True if the server accepts several prompts in one request; False after it rejected them."""
         self._server: Server | None = None
         self._probing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
             WeakKeyDictionary()
@@ -242,7 +244,9 @@ class OpenAI(HttpModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Return the declared abilities. The API decides whether likelihoods and log-probabilities are available."""
+        """Return the declared abilities. The API determines whether likelihoods and
+        log-probabilities are available.
+        """
         return replace(
             super().abilities,
             likelihood=self.likelihood_by != "none",
@@ -258,7 +262,7 @@ class OpenAI(HttpModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Return what identifies this model: name, URL, API and options. A digest replaces each key."""
+        """Return the properties that identify this model: name, URL, API and options. A digest replaces each key."""
         if "audio" in self.produces:
             audio = {"voice": self.voice, "audio_format": self.audio_format}
         else:
@@ -276,7 +280,7 @@ class OpenAI(HttpModel):
     def formats(self) -> Formats:
         """Return the accepted media formats.
 
-        The public chat API takes audio as WAV and MP3 only, transcriptions take more.
+        The public chat API accepts only WAV and MP3 audio, the transcription API more formats.
         """
         if self.api == "transcriptions":
             return {"audio": {*PLAIN_AUDIO, "m4a", "mp4", "webm"}}
@@ -287,7 +291,7 @@ class OpenAI(HttpModel):
         }
 
     def carrier(self, prompt: Prompt) -> Carrier:
-        """Return the media and roles that the request for a prompt can contain, depending on its API."""
+        """Return the carrier for a prompt: the media and roles that its request can contain, depending on the API."""
         if self.api in OWN_CARRIERS:
             return OWN_CARRIERS[self.api]
         weighs = prompt.continuations is not None or prompt.rolling
@@ -353,7 +357,7 @@ class OpenAI(HttpModel):
         request: Request,
         answer: object,
     ) -> Output:
-        """Return the output with notes on options that the server has ignored, as the reply shows."""
+        """Return the output with notes on options that the server ignored, according to its reply."""
         reply_model = mapping_in(answer).get("model")
         return check_reply(output, request, self.name, reply_model, self._tags)
 
@@ -382,7 +386,7 @@ class OpenAI(HttpModel):
             return UNKNOWN
 
     def _question(self, request: Request, chat: bool) -> dict[str, Any]:
-        """Return the body of a chat request, or of a completion request."""
+        """Return the body of a chat or completion request."""
         prompt = request.prompt
         body: dict[str, Any] = {"model": self.name}
         if chat:
@@ -495,7 +499,7 @@ class OpenAI(HttpModel):
         texts: Sequence[str],
         way: weighing.Way,
     ) -> weighing.Choices | None:
-        """Return the choices for a list of prompts, or None if the server takes one prompt a request."""
+        """Return the choices for a list of prompts, or None if the server accepts one prompt per request."""
         question = weighing.question(self.name, list(texts), way)
         try:
             answer = await self._post("completions", question)
@@ -520,7 +524,7 @@ class OpenAI(HttpModel):
 
 
 def _option_fix(message: str) -> str:
-    """Return advice on an option that a server names in its refusal; empty if it names none."""
+    """Return advice on the option that an error message names; empty if it names none."""
     if re.search(r"\bmax_completion_tokens\b.* instead", message):
         return "; fix: -a max_tokens_field=max_completion_tokens"
     if re.search(r"\bmax_completion_tokens\b", message):

@@ -91,7 +91,7 @@ def question(name: str, request: Request) -> dict[str, Any]:
 
 
 def _tool_fields(prompt: Prompt) -> dict[str, Any]:
-    """Return the fields of a request body that offer tools. `strict` is off, because schemas are sent as they are."""
+    """Return the fields of a request body that offer tools. `strict` is off, because schemas are sent unchanged."""
     fields: dict[str, Any] = {}
     if prompt.tools:
         fields["tools"] = [
@@ -132,7 +132,7 @@ def _items(message: Message) -> list[dict[str, Any]]:
 
 
 def _is_blank(part: Part) -> bool:
-    """Return True for a text without characters."""
+    """Return True for an empty text."""
     return isinstance(part, Text) and not part.text
 
 
@@ -160,7 +160,7 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
 
 @well_shaped
 def read(answer: object) -> Output:
-    """Read the output of a response; raise `Malformed` if it has none, `HttpFailure` if it reports a failure."""
+    """Read the output of a response. Raise `Malformed` if it has none, `HttpFailure` if it reports a failure."""
     body = mapping_in(answer)
     items = body.get("output")
     if not isinstance(items, Sequence):
@@ -243,7 +243,7 @@ def _cut_reason(
     answer: Mapping[str, Any],
     items: Sequence[Any],
 ) -> str | None:
-    """Return why a response is incomplete; None if it is complete. Some servers mark only the message as incomplete."""
+    """Return the reason why a response is incomplete, or None. Some servers mark only the message as incomplete."""
     if answer.get("status") == "incomplete":
         details = answer.get("incomplete_details") or {}
         reason = details.get("reason") or "length"

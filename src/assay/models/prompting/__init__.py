@@ -1,5 +1,5 @@
 """Prompt building shared by the models of this process: `hf`, `gguf`, `vllm`.
 
-Text becomes token ids here, prompts are checked and cut to the context, and
-continuations are paired with their contexts. Nothing here imports torch.
+Text becomes token ids here, prompts are checked and truncated to the context, and continuations are paired with their
+contexts. Nothing here imports torch.
 """

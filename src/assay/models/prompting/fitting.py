@@ -1,9 +1,9 @@
 """Fit prompts and answers into the context of a model.
 
-With `refuse` nothing is cut. With `left` and `middle` a prompt is cut to make room for its answer. The answer gets
-the tokens that the task or the user requested, but at most three quarters of the context. Without a requested
-length, it gets the model's default, but at most half of the context. A generous limit therefore never removes the
-whole prompt.
+With `refuse` nothing is truncated. With `left` and `middle` a prompt is truncated to make room for its answer. The
+answer gets the tokens that the task or the user requested, but at most three quarters of the context. Without a
+requested length, it gets the model's default, but at most half of the context. A generous limit therefore never
+removes the whole prompt.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,9 +33,9 @@ def fit(
     usual: int,
     policy: str,
 ) -> tuple[int, int]:
-    """Return how many tokens of a prompt to keep, and how many tokens its answer may have.
+    """Return the number of prompt tokens to keep, and the number of tokens that the answer may have.
 
-    `usual` is the maximum length of an answer for which neither task nor user set one.
+    `usual` is the maximum length of an answer if neither task nor user set one.
     """
     if max_tokens is None:
         requested = usual
@@ -123,7 +123,9 @@ def cut_details(
     cut: int | None,
     squeezed: int | None = None,
 ) -> Mapping[str, Any]:
-    """Return an output's details about lengths: the tokens cut from the prompt, and the lowered limit of its answer."""
+    """Return the details of an output about lengths: tokens cut from the prompt, and
+    the lowered limit of the answer.
+    """
     details = {}
     if cut:
         details["truncated_tokens"] = cut

@@ -1,4 +1,4 @@
-"""The common part of text models in this process: prompts are rendered, checked and cut as their options say."""
+"""Base class of text models in this process, which render, check and truncate prompts according to their options."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -24,14 +24,16 @@ class LocalModel(ABC):
     max_tokens: int = 512
     """Maximum length of an answer if the task does not set one."""
     truncate: Literal["refuse", "left", "middle"] = "refuse"
-    """A prompt that is too long fails its sample (`refuse`), or loses its beginning or middle (`left`, `middle`)."""
+    """Whether a prompt that is too long fails (`refuse`), or loses its beginning or middle (`left`, `middle`)."""
     tool_syntax: str | None = None
-    """How the model writes tool calls: by default as its chat template shows. `prompted` puts tools into the prompt."""
+    """How the model writes tool calls, by default detected from its chat template.
+    `prompted` puts tools into the prompt.
+    """
 
     def _check_options(self, least: Mapping[str, int]) -> None:
         """Raise for invalid options, and read the chat template.
 
-        `least` has the smallest value of each integer option.
+        `least` contains the smallest value of each integer option.
         """
         check_counts(self, {"max_tokens": 1, **least}, self.path)
         if self.truncate not in POLICIES:
@@ -49,13 +51,15 @@ class LocalModel(ABC):
 
     @property
     def prompts_tools(self) -> bool:
-        """True if tools are written into the prompt, because the chat template takes none or the user says so."""
+        """True if tools are written into the prompt, because the chat template supports
+        none or the user chose this.
+        """
         if self.tool_syntax is not None:
             return self.tool_syntax == PROMPTED
         return self._prompts.tool_writing.is_prompted
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return why a prompt cannot be sent whole, or None if it can."""
+        """Return the error for a prompt that cannot be sent completely; None if it can."""
         if not prompt.tools:
             return None
         return self._prompts.tool_writing.fault(prompt)
@@ -101,7 +105,9 @@ class LocalModel(ABC):
         candidates: Sequence[Candidate],
         room: int,
     ) -> int | None:
-        """Return the limit `room` if the context made it smaller than requested and an answer reached it; else None."""
+        """Return the limit `room` if the context made it smaller than requested and an
+        answer reached it; else None.
+        """
         ended_early = any(candidate.stop_reason == "length" for candidate in candidates)
         if ended_early and room < self._answer_length(request):
             return room

@@ -13,7 +13,7 @@ class Pair:
 
     @property
     def computed(self) -> tuple[int, ...]:
-        """The tokens that the model reads: all but the last one, which is only predicted."""
+        """The tokens that the model processes: all but the last one, which is only predicted."""
         return self.tokens[:-1]
 
 
@@ -24,8 +24,7 @@ def windows(
 ) -> list[Pair]:
     """Split a text into pieces to score: each token once, after as much of the earlier text as fits.
 
-    The first token follows `first`. All pieces but the last are disjoint; the last one reaches back to fill the
-    window.
+    The first token follows `first`. Only the last piece overlaps the one before it, to fill the window.
     """
     pairs: list[Pair] = []
     done = 0

@@ -1,7 +1,7 @@
-"""Prompts as token ids: the only place where text becomes model input, and the checks of that step.
+"""Prompts as token ids: the only module that converts text to model input, and the checks of that step.
 
-A chat goes through the model's own template, a completion directly through its tokenizer. Special tokens are
-written once: if a template writes the beginning-of-sequence token, the tokenizer does not add a second one.
+A chat goes through the model's own template, a completion directly through its tokenizer. Special tokens are written
+once: if a template writes the beginning-of-sequence token, the tokenizer does not add a second one.
 """
 
 import json
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 MARKS = ("ASKEDFIRST", "ANSWERED", "ASKEDAGAIN")
-"""Words that no template contains. They are rendered to see which text a template writes around them."""
+"""Words that no template contains. They are rendered to find the text that a template writes around them."""
 _MARKER = re.compile(r"<[^<>\s]+>")
 """The markers with which most templates begin and end a turn."""
 
@@ -91,7 +91,7 @@ class Around:
         )
 
     def is_left_open(self) -> bool:
-        """Return True if the prompt ends before the turn of the answer is opened."""
+        """Return True if the rendered prompt ends without opening the turn of the answer."""
         begun = self.after_question.rstrip()
         ended = self.at_end.rstrip()
         return begun != ended and begun.startswith(ended)
@@ -141,7 +141,7 @@ class Renderer:
         return template
 
     def text(self, prompt: Prompt) -> str:
-        """Return the text that the model reads, with its template.
+        """Return the text that the model receives, with its template.
 
         Without a template, a single question is sent unchanged.
         """
@@ -228,9 +228,9 @@ class Renderer:
 
     @cached_property
     def _added_after(self) -> int:
-        """Return how many tokens, such as an end-of-text token, the tokenizer adds after a text.
+        """Return the number of tokens, such as an end-of-text token, that the tokenizer appends to a text.
 
-        They would end the text before the model continues.
+        They would end the text before the model continues it.
         """
         plain = list(self.tokenizer.encode("a", add_special_tokens=False))
         whole = list(self.tokenizer.encode("a", add_special_tokens=True))
@@ -285,7 +285,7 @@ class Renderer:
         return Pair((first, *tokens), 1)
 
     def whole_text(self, prompt: Prompt) -> tuple[int, tuple[int, ...]]:
-        """Return the token to put before a text, and the tokens of the text."""
+        """Return the token that is put before a text, and the tokens of the text."""
         tokens = self.tokenizer.encode(prompt.text, add_special_tokens=False)
         return self._need_prefix(), tuple(tokens)
 
@@ -303,7 +303,7 @@ class Renderer:
         )
 
     def shown(self, prompt: Prompt) -> str:
-        """Return the prompt as the model reads it, with special tokens."""
+        """Return the prompt as the model receives it, with special tokens."""
         text: str = self.tokenizer.decode(
             list(self.encode(prompt)), skip_special_tokens=False
         )
@@ -323,7 +323,9 @@ class Renderer:
         return set()
 
     def _around(self) -> Around | None:
-        """Return the texts that the template writes around turns; `None` if it drops a message or there is none."""
+        """Return the texts that the template writes around turns; `None` if it drops a
+        message or there is no template.
+        """
         if not self.has_template:
             return None
         roles = ("user", "assistant", "user")
@@ -346,7 +348,9 @@ class Renderer:
         )
 
     def _always_ends_alike(self) -> bool:
-        """Return True if the template ignores `add_generation_prompt`: prompts end alike with and without it."""
+        """Return True if the template ignores `add_generation_prompt`, so that prompts
+        end alike with and without it.
+        """
         messages = [{"role": "user", "content": MARKS[0]}]
         try:
             return self._templated(messages) == self._templated(messages, opens=False)
@@ -426,7 +430,7 @@ class Seq2SeqRenderer(Renderer):
         *,
         is_chat: bool = False,
     ) -> tuple[int, ...]:
-        """Return the token ids of rendered text, with the end that the encoder expects."""
+        """Return the token ids of rendered text, with the end token that the encoder expects."""
         return tuple(self.tokenizer.encode(text, add_special_tokens=not is_chat))
 
     def _pairs(
@@ -449,7 +453,7 @@ def seam(
     *,
     is_empty: bool,
 ) -> int:
-    """Return where a continuation begins in `whole`, the tokens of the context and the continuation encoded together.
+    """Return the index at which a continuation begins in `whole`, the tokens of context and continuation together.
 
     A token across the boundary belongs to the continuation, like all after it: "un" with "happy" is scored as
     "unhappy". Every continuation has at least one token, unless it is empty.
@@ -480,7 +484,7 @@ def special_ids(
 
 
 def plain_message(message: Message) -> dict[str, Any]:
-    """Return a message as chat templates read it: text as a string, anything else as a list of typed parts."""
+    """Return a message in the form for chat templates: text as a string, anything else as a list of typed parts."""
     parts = [part for part in message.parts or () if not isinstance(part, Reasoning)]
     if any(isinstance(part, Media) for part in parts):
         return {"role": message.role, "content": [_plain_part(part) for part in parts]}

@@ -16,7 +16,7 @@ NOT_FINITE = "the model computed logits that are not finite"
 
 
 Planned = tuple[list[Pair], int] | Output
-"""The context-continuation pairs of a request, with the number of tokens cut from its context; or its failed output."""
+"""The context-continuation pairs of a request, with the number of tokens cut from its context; or a failed output."""
 
 
 def not_finite(what: str = NOT_FINITE) -> Output:
@@ -25,7 +25,7 @@ def not_finite(what: str = NOT_FINITE) -> Output:
 
 
 def refused_prompt(error: TemplateError) -> Output:
-    """Return the failure of a sample whose messages the chat template refuses."""
+    """Return the failure of a sample whose messages the chat template rejects."""
     return Output.failed("chat_template", str(error), retryable=False)
 
 
@@ -55,7 +55,7 @@ def weighed_output(
 ) -> Output:
     """Return the output of one request from the likelihoods of its pairs.
 
-    The pieces of a whole text are added up. `cut` is the number of tokens that were cut from contexts.
+    The pieces of a whole text are summed. `cut` is the number of tokens that were cut from contexts.
     """
     if not all(math.isfinite(likelihood.logprob) for likelihood in likelihoods):
         return not_finite()

@@ -65,7 +65,7 @@ def call(
 
 
 def version_of(program: str) -> str:
-    """Return the first line of a program's `--version` that looks like a version."""
+    """Return the first line of a program's `--version` output that looks like a version."""
     words = [program, "--version"]
     done = subprocess.run(
         words,
@@ -105,7 +105,7 @@ class Specialist(ABC):
     draws: ClassVar[bool] = False
     """True if the candidates of one request may differ, because the model uses random numbers."""
     ranges: ClassVar[Ranges] = {}
-    """The smallest and largest valid value of each option that is a number."""
+    """The smallest and largest valid value of each numeric option."""
     _engine: Any = field(
         default=None,
         init=False,
@@ -181,7 +181,7 @@ class Specialist(ABC):
 
     @abstractmethod
     def _answer(self, request: Request, index: int) -> Output:
-        """Return the candidate number `index` of one request."""
+        """Return candidate number `index` for one request."""
 
 
 def only_medium(
@@ -201,9 +201,9 @@ def only_medium(
 
 
 def only_text(request: Request) -> str:
-    """Return the text of the only turn that has words.
+    """Return the text of the only turn that contains text.
 
-    Raise if there are several: a model that takes one text would leave the others out.
+    Raise if there are several, because a model that accepts one text would ignore the others.
     """
     texts = [message.text.strip() for message in request.messages]
     texts = [text for text in texts if text]
@@ -218,7 +218,7 @@ def only_text(request: Request) -> str:
 
 
 def ignored_text(request: Request) -> dict[str, Any]:
-    """Return details that record a prompt whose text was not read."""
+    """Return output details which record that a text in the prompt was ignored."""
     if any(message.text.strip() for message in request.messages):
         return {"ignored": "text"}
     return {}

@@ -2,7 +2,7 @@
 
 Flow matching: an image x1 and noise x0 are joined by the line x = (1 - t) x0 + t x1, and a small network learns the
 direction x1 - x0 from x, t and the digit. Drawing follows the learned direction from noise, in steps. Training takes
-about ten seconds of one core, in numpy, on half of scikit-learn's digits; the other half belongs to the judge.
+about ten seconds on one core, in numpy, on half of scikit-learn's digits; the other half belongs to the judge.
 """
 
 import hashlib
@@ -53,7 +53,9 @@ class DigitsFlow(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: all that changes its images, such as its training data, code and settings."""
+        """Properties that identify this model: everything that changes its images, such
+        as training data, code and settings.
+        """
         return {
             self.label: {
                 "training_steps": self.training_steps,
@@ -98,7 +100,7 @@ class DigitsFlow(Specialist):
 
 
 def asked_digit(text: str) -> int:
-    """Return the one digit that a prompt names, in figures or as a word."""
+    """Return the digit that a prompt names, as a figure or as a word. Raise unless there is exactly one."""
     names = {name.lower() for name in _DIGIT.findall(text)}
     digits_named = {NAMES.index(name) if name in NAMES else int(name) for name in names}
     if len(digits_named) != 1:
@@ -253,7 +255,7 @@ def _read(file: Path) -> "list[Floats] | None":
 
 
 def _write(file: Path, weights: "list[Floats]") -> None:
-    """Write weights to the cache. If that fails, do nothing: they are only trained again."""
+    """Write weights to the cache. If that fails, do nothing, because they can be trained again."""
     import numpy as np
 
     draft = file.with_suffix(f".{os.getpid()}.npz")

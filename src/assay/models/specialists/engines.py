@@ -1,4 +1,4 @@
-"""The engines of the recognisers. Each runs in its own process and needs its library, but nothing of assay.
+"""The engines of the recognisers. Each runs in a separate process and needs its library, but nothing of assay.
 
 Native code that runs out of memory or crashes ends this process, not the run.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class MoonshineEngine:
-    """Converts 32-bit floats at 16 kHz to text."""
+    """Moonshine: converts audio as 32-bit floats at 16 kHz to text."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class MoonshineEngine:
 
 
 class PocketSphinxEngine:
-    """Converts 16-bit integers at 16 kHz to text."""
+    """PocketSphinx: converts audio as 16-bit integers at 16 kHz to text."""
 
     def __init__(self) -> None:
         from pocketsphinx import Decoder

@@ -1,4 +1,4 @@
-"""Tesseract and RapidOCR, which read the text in images; text beside the image is not read."""
+"""Tesseract and RapidOCR, which read the text in images and ignore any other text in the prompt."""
 
 import tempfile
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class Tesseract(Specialist):
     ranges: ClassVar[Ranges] = {"layout": (0, 13)}
     language: str = "eng"
     layout: int = 3
-    """Its page segmentation mode: 3 finds blocks by itself, 6 expects one block, 7 one line."""
+    """Page segmentation mode of Tesseract: 3 detects blocks automatically, 6 expects one block, 7 one line."""
 
     def __post_init__(self) -> None:
         if not self.language.replace("+", "").replace("_", "").isalnum():
@@ -50,7 +50,7 @@ class Tesseract(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: the program's own name and version, and its settings."""
+        """Properties that identify this model: the program's name and version, and its settings."""
         engine = version_of(find_program("tesseract", APT))
         return {"tesseract": self.language, "engine": engine, "layout": self.layout}
 
@@ -78,7 +78,7 @@ class Tesseract(Specialist):
 
 @dataclass
 class RapidOcr(Specialist):
-    """RapidOCR (PP-OCRv4, with weights in the wheel), on one thread; one line for each detected piece.
+    """RapidOCR (PP-OCRv4, with weights in the wheel), on one thread. Each detected piece of text becomes one line.
 
     It reads Chinese and Latin letters and often drops the blanks between words, so compare without blanks.
     """
@@ -86,11 +86,13 @@ class RapidOcr(Specialist):
     abilities = READS
     label: ClassVar[str] = "rapidocr"
     least_confidence: float = 0.5
-    """Pieces with less confidence are left out."""
+    """Minimum confidence. Pieces below it are left out."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: versions of the wheel, which contains engine and weights, and of the runtime."""
+        """Properties that identify this model: versions of the runtime and of the
+        wheel, which contains engine and weights.
+        """
         return {
             "rapidocr": f"rapidocr-onnxruntime {metadata.version('rapidocr-onnxruntime')}",
             "engine": f"onnxruntime {metadata.version('onnxruntime')}",

@@ -1,10 +1,10 @@
 """Speech recognisers, and the splitting of recordings that are too long for them.
 
 A piece of a recording is at most as long as the recogniser declares. It is cut at the quietest point in the second
-half of the longest possible piece. If even that point is not a pause, a word would be cut, and the recording is
-refused.
+half of the longest possible piece. If even that point is not a pause, a word would be cut, so the recording is
+rejected.
 
-The engine's memory is limited: if it is not enough, or native code crashes, the sample fails and the next one gets a
+The engine's memory is limited. If it is not enough, or native code crashes, the sample fails and the next one gets a
 new engine.
 """
 
@@ -38,7 +38,7 @@ SILENCE_LEVEL = 0.002
 SILENCE_PART = 0.02
 """A piece is silent if it is below `SILENCE_LEVEL` and below this share of the recording's speech level.
 
-A recogniser would hear words in silence. A recording that is faint throughout is not silent.
+Recognisers invent words in silence. A recording that is faint throughout is not silent.
 """
 
 
@@ -142,29 +142,29 @@ RATE = 16_000
 ENGINES = Path(__file__).with_name("engines.py")
 START_SECONDS = 300.0
 SECONDS_A_SECOND = 20.0
-"""The engine's time limit, in seconds for each second of audio. It allows for a busy machine."""
+"""Time limit of the engine, in seconds per second of audio. It allows for a busy machine."""
 LEAST_SECONDS = 120.0
 GIBIBYTE = 1024**3
 MOONSHINE, MOONSHINE_PIP = "tiny-en", "moonshine-voice==0.1.0"
 LOUDEST = 32_767
-"""The largest value of a 16-bit sample, as PocketSphinx takes them."""
+"""The largest value of a 16-bit sample, the input format of PocketSphinx."""
 
 
 @dataclass
 class Recogniser(Specialist):
-    """A model that turns speech into text. Text next to the audio is not read."""
+    """A model that converts speech to text. Any text in the prompt is ignored."""
 
     ranges: ClassVar[Ranges] = {"longest_seconds": (1, 3600), "memory_gib": (0.5, 1024)}
     engine: ClassVar[str]
     """Name of the engine's class in `engines.py`."""
     longest_seconds: float = 30.0
-    """The longest clip it takes at once; a longer recording is split at pauses."""
+    """Length of the longest clip that it processes at once. Longer recordings are split at pauses."""
     memory_gib: float = 4.0
     """Limit of the address space of the engine's process, in GiB."""
 
     @property
     def abilities(self) -> Abilities:
-        """Accepts audio and returns text."""
+        """Abilities: audio in, text out."""
         return Abilities(
             accepts=frozenset({"text", "audio"}),
             audio_rate=RATE,
@@ -246,7 +246,7 @@ class Recogniser(Specialist):
 
     @property
     def _additions(self) -> list[str]:
-        """Return notes on how the audio was changed before recognition, such as added silence, for the record."""
+        """Return notes for the record on how the audio was changed before recognition, such as added silence."""
         return []
 
     @abstractmethod
@@ -260,7 +260,7 @@ class Recogniser(Specialist):
 
 @dataclass
 class Moonshine(Recogniser):
-    """Moonshine tiny-en: 27 million parameters that turn English speech into text. Only wheel 0.1.0 has the weights.
+    """Moonshine tiny-en: 27 million parameters that convert English speech to text. Only wheel 0.1.0 has the weights.
 
     It was trained on clips of up to 30 s. Beyond a minute it repeats itself, and memory grows with the square of the
     length.
@@ -270,7 +270,7 @@ class Moonshine(Recogniser):
     engine: ClassVar[str] = "MoonshineEngine"
     ranges: ClassVar[Ranges] = {**Recogniser.ranges, "silence_seconds": (0, 10)}
     vad_threshold: float = 0.0
-    """Above 0, a speech detector splits the clip first. Short pieces then give words that were not spoken."""
+    """Above 0, a speech detector splits the clip first. Short pieces then produce words that were not spoken."""
     silence_seconds: float = 0.5
     """Seconds of silence added at both ends, because a clip of one or two words is misheard without it.
 
@@ -279,7 +279,7 @@ class Moonshine(Recogniser):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: the digest of the weights, and the version of the engine."""
+        """Properties that identify this model: the digest of the weights, and the version of the engine."""
         files = sorted(_folder().glob("*.ort"))
         return {
             "moonshine": MOONSHINE,
@@ -318,7 +318,7 @@ class PocketSphinx(Recogniser):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: the version of the wheel, which contains engine and weights."""
+        """Properties that identify this model: the version of the wheel, which contains engine and weights."""
         return {
             "pocketsphinx": "en-us",
             "engine": f"pocketsphinx {metadata.version('pocketsphinx')}",

@@ -33,7 +33,7 @@ class Renderer(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: the version of Pillow, which also contains the font."""
+        """Properties that identify this model: the version of Pillow, which also contains the font."""
         return {
             "renderer": f"pillow {metadata.version('pillow')}",
             "letter_pixels": self.letter_pixels,
@@ -41,7 +41,7 @@ class Renderer(Specialist):
         }
 
     def _start(self) -> "FreeTypeFont | ImageFont":
-        """Load Pillow's own font."""
+        """Load the font included in Pillow."""
         from PIL import ImageFont
 
         return ImageFont.load_default(size=self.letter_pixels)

@@ -1,9 +1,9 @@
-"""Speech synthesisers: eSpeak NG from its wheel, Flite and Festival where the system has them.
+"""Speech synthesisers: eSpeak NG from its wheel, and Flite and Festival where they are installed.
 
 eSpeak NG is rule-based, fast and robotic, and speaks many languages. The library in the wheel `espeakng-loader` is
 under GPL-3: users install it themselves as an extra, and assay ships nothing of it. Its voice has a flutter that
-continues from sentence to sentence and cannot be reset. So that a sentence does not depend on earlier ones, the library
-is opened anew for each one (15 ms), one at a time in the whole process.
+continues from sentence to sentence and cannot be reset. To make sentences independent, the library is opened again
+for each one (15 ms), one at a time in the whole process.
 
 Flite and Festival are packaged by Debian, and used if they are installed. Both read the text from a file, so that no
 text can be taken for an option.
@@ -42,7 +42,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass
 class Espeak(Specialist):
-    """A speech synthesiser: speaks the text of the last turn."""
+    """A speech synthesiser that speaks the text of the last turn."""
 
     abilities = SPEAKS
     label: ClassVar[str] = "espeak"
@@ -51,11 +51,11 @@ class Espeak(Specialist):
     """A language, optionally with a variant, such as `en-us+f3`."""
     words_per_minute: int = 160
     pitch: int = 50
-    """How high the voice is, from 0 to 100."""
+    """Pitch of the voice, from 0 to 100."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: the version of the library's wheel, and the settings of the voice."""
+        """Properties that identify this model: the version of the library's wheel, and the settings of the voice."""
         return {
             "espeak": self.voice,
             "engine": f"espeakng-loader {metadata.version('espeakng-loader')}",
@@ -165,7 +165,7 @@ class Program(Specialist):
     program: ClassVar[str]
     apt: ClassVar[str]
     named_by: ClassVar[str]
-    """The program whose `--version` names the version."""
+    """The program whose `--version` output gives the version."""
     arguments: ClassVar[tuple[str, ...]]
     """The command-line arguments of the program, with the text file to read and the audio file to write."""
     voice: str
@@ -181,7 +181,7 @@ class Program(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: the program's name and version, and its voice."""
+        """Properties that identify this model: the program's name and version, and its voice."""
         return {
             self.label: self.voice,
             "engine": version_of(find_program(self.named_by, self.apt)),
@@ -191,7 +191,7 @@ class Program(Specialist):
         return find_program(self.program, self.apt)
 
     def _answer(self, request: Request, index: int) -> Output:
-        """Write the text to a file, let the program speak it, and read the audio clip it wrote."""
+        """Write the text to a file, run the program on it, and read the audio clip that the program wrote."""
         with tempfile.TemporaryDirectory(prefix="assay-voice-") as name:
             folder = Path(name)
             (folder / TEXT).write_text(only_text(request) + "\n", "utf-8")
@@ -208,7 +208,7 @@ class Program(Specialist):
 
 @dataclass
 class Flite(Program):
-    """Speaks the text of the last turn with one of Flite's own voices."""
+    """Speaks the text of the last turn with one of the voices included in Flite."""
 
     label: ClassVar[str] = "flite"
     program: ClassVar[str] = "flite"

@@ -1,4 +1,4 @@
-"""Scorer workers: detectors, VQA and CLIP models and judges, each in its own process and environment."""
+"""Scorer workers: detectors, VQA and CLIP models and judges, each in a separate process and environment."""
 
 from .worker_model import Worker
 

@@ -36,7 +36,7 @@ class WorkerHung(ModelError):
 
 
 class WorkerUnfit(ModelError):
-    """Raised if the process cannot do the work: it did not start, or its class could not be built."""
+    """Raised if the process did not start, or its class could not be built, so that another try would fail, too."""
 
 
 class WorkerProcess:
@@ -172,7 +172,7 @@ class WorkerProcess:
                     pipe.close()
 
     def last_words(self) -> str:
-        """Return the last line of the process's stderr for an error message; empty if there is none."""
+        """Return the last line of the process's stderr, as the end of an error message; empty if there is none."""
         lines = [line for line in list(self._last_words) if line.strip()]
         if lines:
             return f"; its last words: {lines[-1].strip()[:300]}"
@@ -257,7 +257,7 @@ class WorkerProcess:
 
 
 def own_environment(further: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a worker: this process's, without the settings of its Python, plus `further`."""
+    """Return the environment of a worker: that of this process without its Python settings, plus `further`."""
     environment = {}
     for name, value in os.environ.items():
         if not name.startswith(("PYTHON", "VIRTUAL_ENV")):

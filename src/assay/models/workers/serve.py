@@ -111,7 +111,7 @@ def load(path: str, name: str) -> type:
 
 
 def described(error: BaseException) -> str:
-    """Describe an error and its innermost line outside libraries: `KeyError: 'cat' (detector.py:12)`."""
+    """Return an error as text, with its innermost line outside libraries: `KeyError: 'cat' (detector.py:12)`."""
     location = ""
     for frame in traceback.extract_tb(error.__traceback__):
         if (

@@ -29,7 +29,7 @@ class WorkerSource:
     file: Path
     kind: str
     options: frozenset[str] | None = None
-    """The options that the class takes; None if it takes any."""
+    """The options that the class accepts; None if it accepts any."""
     required: tuple[str, ...] = ()
     accepts: frozenset[str] = frozenset({"text", "image"})
     produces: frozenset[str] = frozenset({"json"})
@@ -57,7 +57,9 @@ def shipped_names() -> list[str]:
 
 
 def find_worker(name: str) -> WorkerSource:
-    """Find the class for a name: `detector`, `file.py:Class`, or `file.py` with a single class that answers."""
+    """Return the class for a name: `detector`, `file.py:Class`, or `file.py` with a
+    single class that has `answer`.
+    """
     if not is_reference(name):
         if name not in shipped_names():
             hint = f"shipped: {', '.join(shipped_names())}; your own is worker/FILE.py:Class"
@@ -204,7 +206,7 @@ def missing_modules(
 
 
 def imported(source: str) -> list[str]:
-    """Return the libraries that a file imports without handling their absence; the standard library is left out."""
+    """Return the libraries outside the standard library that a file imports without handling their absence."""
     names = dict.fromkeys(name for name in _names(ast.parse(source)))
     return [name for name in names if name not in sys.stdlib_module_names]
 

@@ -1,8 +1,8 @@
-"""A scorer worker: a class in its own process and environment, called like a model and answering with JSON.
+"""A scorer worker: a class in a separate process and environment, called like a model and answering with JSON.
 
 `worker/detector` is a shipped worker, `worker/FILE.py:Class` a class of your own. The process starts with the first
 request that neither the journal nor the cache can answer. It is pinged after a pause, restarted once if it dies, and
-killed if it hangs. A worker takes the options of its class and these: `python`, the interpreter of the environment
+killed if it hangs. A worker accepts the options of its class and these: `python`, the interpreter of the environment
 with its libraries; `env`, further environment variables; `seconds`, the time limit of an answer; `start_seconds`, the
 time limit of loading; `memory_gib`, the limit of its address space, beyond which a request fails (no limit by
 default, because CUDA reserves more than it uses).
@@ -38,7 +38,7 @@ from .sources import find_worker, missing_modules
 PING_AFTER_SECONDS = 60.0
 GIBIBYTE = 1024**3
 UNKEYED = ("device", "batch_size")
-"""Options that do not affect the result, only where and how it is computed. They are not part of a request key."""
+"""Options that affect only where and how the result is computed. They are not part of a request key."""
 
 
 class Worker:
@@ -97,7 +97,9 @@ class Worker:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this worker: its options, and digests of the class file and of weights that options name."""
+        """Properties that identify this worker: its options, and digests of the class
+        file and of weights that options name.
+        """
         keyed = {
             name: value for name, value in self.options.items() if name not in UNKEYED
         }
@@ -173,7 +175,7 @@ class Worker:
         return Output.of(as_part(reply["answer"]))
 
     def _ready(self) -> WorkerProcess:
-        """Return the running process, starting or restarting it; a failed start is not repeated for every sample."""
+        """Return the running process, starting or restarting it. A failed start is not repeated for every sample."""
         if self._unfit is not None:
             raise self._unfit
         if self._process is not None:
@@ -212,7 +214,7 @@ class Worker:
 
 
 def as_message(request: Request) -> dict[str, Any]:
-    """Return a request as a line of the protocol: a medium is sent by path if it is a file, else by its bytes."""
+    """Return a request as a line of the protocol. A medium is sent by path if it is a file, else by its bytes."""
     turns = [
         {"role": message.role, "content": [_plain(part) for part in message.parts]}
         for message in request.messages
@@ -222,7 +224,7 @@ def as_message(request: Request) -> dict[str, Any]:
 
 
 def as_part(answer: object) -> Part:
-    """Return the answer of a class as a part: a string becomes text, anything else JSON."""
+    """Convert the answer of a worker to a part: a string to text, anything else to JSON."""
     if isinstance(answer, str):
         return Text(answer)
     return Json(answer)
@@ -256,7 +258,9 @@ def _plain(part: Part) -> dict[str, Any]:
 
 
 def _on_disk(value: object) -> Path | None:
-    """Return the file or folder that an option names, if it exists: `model=weights/` but not `model=org/name`."""
+    """Return the existing file or folder that an option names, such as
+    `model=weights/`; None for `model=org/name`.
+    """
     if not isinstance(value, str) or not value:
         return None
     path = Path(value).expanduser()

@@ -1,1 +1,1 @@
-"""The shipped workers, one class per file. Each runs in its own process and imports nothing of assay."""
+"""The shipped workers, one class per file. Each runs in a separate process and imports nothing of assay."""

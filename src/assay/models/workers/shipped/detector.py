@@ -43,7 +43,7 @@ OTHER_NAMES = {
     "airplane": "aeroplane", "motorcycle": "motorbike", "couch": "sofa", "tv": "tvmonitor",
     "potted plant": "pottedplant", "dining table": "diningtable",
 }  # fmt: skip
-"""GenEval's names of classes, and the names of the same things in other label sets."""
+"""Other label sets' names for GenEval's classes, where they differ."""
 
 
 class Detector:
@@ -138,7 +138,7 @@ class Detector:
         image: Image,
         names: list[str],
     ) -> dict[str, list[dict[str, Any]]]:
-        """Detect objects with a model that knows a fixed set of classes. Return them by class name."""
+        """Detect objects with a model for a fixed set of classes. Return them by class name."""
         class_names = {self.number_of(name): name for name in names}
         outputs = self._look(image)
         (result,) = self.processor.post_process_object_detection(
@@ -165,7 +165,7 @@ class Detector:
         image: Image,
         names: list[str],
     ) -> dict[str, list[dict[str, Any]]]:
-        """Detect objects with a model that takes class names as text. Return them by class name."""
+        """Detect objects with a model that receives class names as text. Return them by class name."""
         is_grounded = self.model.config.model_type in (
             "grounding-dino",
             "mm-grounding-dino",
@@ -250,7 +250,7 @@ class Detector:
     def number_of(self, name: str) -> int:
         """Return the detector's number for a class name.
 
-        Raise for a class that the detector does not know, since it cannot say that such an object is missing.
+        Raise for an unknown class, because the detector could not report that such an object is missing.
         """
         for label in (name, OTHER_NAMES.get(name, name)):
             if label.lower() in self.labels:
@@ -297,7 +297,7 @@ class Colors:
         thing: dict[str, Any],
         name: str,
     ) -> str:
-        """Return the colour of one detected object."""
+        """Return the name of a detected object's colour."""
         import torch
 
         inputs = self.processor(

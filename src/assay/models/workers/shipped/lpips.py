@@ -1,9 +1,9 @@
 """LPIPS: the distance of two images in the features of AlexNet, weighted by learned heads (arXiv 1801.03924, v0.1).
 
 A request has two images of one size; the answer is `{"distance": 0.21}`. `backbone` is a file with AlexNet's weights
-under torchvision's names (`features.0.weight`, …), `heads` the published linear heads (`lin0.model.1.weight`, …); both
-as .pth or .safetensors. Features are scaled to length 1 at each position, squared differences are weighted by channel,
-averaged over positions and summed over five layers.
+under torchvision's names (`features.0.weight`, …), `heads` the published linear heads (`lin0.model.1.weight`, …);
+both as .pth or .safetensors. Features are scaled to length 1 at each position; squared differences are weighted by
+channel, averaged over positions and summed over five layers.
 """
 
 from __future__ import annotations
