@@ -201,10 +201,10 @@ def _text_of(body: bytes) -> str:
 
 
 def error_status(answer: object) -> int | None:
-    """Return the status of an error in the body of a successful response; None if there is no error.
+    """Return the status of an error in the body of a successful response; None if it contains no error.
 
-    Gateways answer 200 before they know whether the model behind them fails. Some always send an empty `error`. A
-    body with the status `failed` belongs to the Responses API, which reads it itself, so None is returned.
+    Gateways answer 200 before they know whether the model behind them fails. Some always send an empty `error`. A body
+    with the status `failed` belongs to the Responses API, which reads it itself, so None is returned.
     """
     if not isinstance(answer, Mapping) or answer.get("status") == "failed":
         return None

@@ -347,7 +347,7 @@ class ContainerWorkspace:
             )
 
     def _check_running(self) -> None:
-        """Raise if the container is no longer running, because then the failure is not the command's."""
+        """Raise if the container has ended, because then the failure is not the command's."""
         answer = ask_engine(self.engine.process_of(self._name))
         if answer.fault or answer.output == "0":
             raise self._ended(answer.fault or "its processes ended")

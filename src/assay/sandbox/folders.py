@@ -39,7 +39,7 @@ def visible_prefix(prefix: str) -> str:
 
 
 def is_stale(name: str, prefix: str) -> bool:
-    """Return True if a name consists of the prefix and the id of a process that is no longer running."""
+    """Return True if a name consists of the prefix and the id of a process that has ended."""
     pid = name.removeprefix(prefix).partition("-")[0]
     is_ours = name.startswith(prefix) and pid.isdigit()
     return is_ours and not os.path.exists(f"/proc/{pid}")

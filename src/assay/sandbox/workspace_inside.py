@@ -156,9 +156,7 @@ def execute(
 
 
 def end_everything() -> None:
-    """Kill every other process of the workspace. Exit instead if there is no pid
-    namespace, so that no host process is killed.
-    """
+    """Kill every other process of the workspace. Without a pid namespace, exit instead, to protect host processes."""
     if 1 not in (os.getpid(), os.getppid()):
         raise SystemExit("a workspace needs its own process namespace")
     try:

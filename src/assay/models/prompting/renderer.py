@@ -323,9 +323,7 @@ class Renderer:
         return set()
 
     def _around(self) -> Around | None:
-        """Return the texts that the template writes around turns; `None` if it drops a
-        message or there is no template.
-        """
+        """Return the texts that the template writes around turns; None without a template or if it drops a message."""
         if not self.has_template:
             return None
         roles = ("user", "assistant", "user")

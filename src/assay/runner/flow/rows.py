@@ -305,9 +305,7 @@ class TaskRun:
         stored: Sequence[Answered | None],
         round: int = 0,
     ) -> None:
-        """Handle a sample in a run that must not ask the model: count its earlier
-        failure, or list it as unanswered.
-        """
+        """Count a sample's earlier failure, or list it as unanswered, in a run that must not ask the model."""
         answers = stored[: round + 1]
         if answers and answers[-1] is not None and answers[-1].failed:
             self._reuse(sample, epoch, order, answers, stored)
@@ -404,8 +402,7 @@ class TaskRun:
     ) -> None:
         """Reuse answers of the journal, and their scores unless a scorer or the sample has changed.
 
-        `stored` has the journal's answers for this sample and epoch. The journal's scores apply to these answers
-        only.
+        `stored` has the journal's answers for this sample and epoch. The journal's scores apply only to these.
         """
         stale = self.count_reused(sample, epoch, order, answers, stored)
         if stale:
@@ -466,7 +463,7 @@ class TaskRun:
         order: int,
         epoch: int = 0,
     ) -> None:
-        """Count a bad row: write a `data_error` score for it for every scorer."""
+        """Count a bad row: write a `data_error` score for every scorer."""
         message = scrub(message)
         bad = Sample(id, fields={"error": message})
         is_new = (id, epoch) not in self._index.answers
@@ -559,7 +556,7 @@ class TaskRun:
     ) -> Job | None:
         """Return the first round without an answer; None if the dialogue is complete.
 
-        If the model keeps the history itself, return the first round of all.
+        If the model keeps the history itself, return the first round.
         """
         dialogue = self._begin_dialogue(sample, request.prompt, epoch)
         first = job = Job(sample, request, epoch, order=order)

@@ -189,9 +189,7 @@ class ToolRounds:
         await self._set.close()
 
     def notes(self) -> list[str]:
-        """Return notes about calls that ran too long, results that were truncated, and
-        limits that could not be checked.
-        """
+        """Return notes about slow calls, truncated results, and limits that could not be checked."""
         task = self._run.planned.task.name
         seconds = self._limits.call_seconds
         lines = []
@@ -334,9 +332,7 @@ class ToolRounds:
         at_work: SampleAtWork,
         calls: Sequence[ToolCall],
     ) -> bool:
-        """Return True if a call names a tool that the row declares and the run cannot
-        execute. The call is then the answer.
-        """
+        """Return True if a call names a tool of the row that nothing can run. The call is then the answer."""
         declared = {tool.name for tool in at_work.sample.tools}
         if not declared:
             return False
@@ -421,9 +417,7 @@ class ToolRounds:
     def _recorded_results(
         self, job: Job
     ) -> tuple[tuple[ToolResult, ...] | None, float]:
-        """Return the recorded results for the calls of this answer with their seconds,
-        or None if the journal has none.
-        """
+        """Return the recorded results for the calls of this answer, or None, and their seconds."""
         stored = self._recorded.answers.get((job.sample.id, job.epoch), ())
         if job.round >= len(stored):
             return None, 0.0

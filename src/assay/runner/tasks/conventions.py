@@ -301,7 +301,7 @@ def _has(
     module: ModuleType,
     meant: str,
 ) -> bool:
-    """Return True if the file sets the field under one of its names, so that a similar name is no misspelling."""
+    """Return True if the file sets the field under one of its names, so that a similar name is not its misspelling."""
     if meant == "options":
         return False
     field = SHORT.get(meant, meant)
