@@ -60,7 +60,7 @@ DEFAULT_CONCURRENCY = 8
 
 @dataclass(eq=False)
 class AgentModel:
-    """An agent program that asks a model. Its answer is what it prints or writes, with its files and its exit code."""
+    """An agent program that calls a model. Its output is what it prints or writes, plus its files and exit code."""
 
     program: AgentProgram
     inner: Model
@@ -99,11 +99,11 @@ class AgentModel:
         return {"environment": self.environment.digest(id)}
 
     def use(self, conversations: Conversations) -> None:
-        """Ask the inner model through these conversations from now on."""
+        """Set the conversations through which the inner model is called from now on."""
         self._conversations = conversations
 
     def load(self) -> None:
-        """Choose the sandbox tier, which is tested by attacks before it is used."""
+        """Choose the sandbox tier for the workspaces. The tier runs a self-test first."""
         if self.program.is_null and self.environment is None:
             return
         if self.environment is not None and not self.environment.needs_machine():
@@ -164,7 +164,7 @@ class _SampleRun:
         self._workspace: AgentWorkspace | None = None
         self._limit: Outcome | None = None
         self._failure: Exception | None = None
-        """Why the program was stopped or cannot continue."""
+        """Reason why the program was stopped or cannot continue."""
         self._last_failure: Output | None = None
         self._seconds = _smallest_limit(model.limits.seconds, self._task_seconds())
 
@@ -250,7 +250,7 @@ class _SampleRun:
         key: str,
         port: int,
     ) -> Execution:
-        """Run the program until it ends or reaches a limit."""
+        """Run the program until it exits or reaches a limit."""
         program = self._program
         url = f"http://127.0.0.1:{port}"
         instruction = instruction_of(self._request.prompt)
@@ -347,7 +347,7 @@ class _SampleRun:
         return details
 
     async def _ask(self, prompt: Prompt) -> tuple[int, Output]:
-        """Send a prompt of the program to the model. If a limit is reached, end the program instead."""
+        """Send a prompt from the program to the model. If a limit is reached, end the program instead."""
         conversation = self._conversation
         limit = conversation.used.limit_reached(self._model.limits)
         if limit is not None:
@@ -373,7 +373,7 @@ class _SampleRun:
         return self._environment.agent_seconds(self._request.id)
 
     async def _in_thread(self, call: Callable[[], T]) -> T:
-        """Call a function in the thread of this sample."""
+        """Run a function in the thread of this sample."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, call)
 

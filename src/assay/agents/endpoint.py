@@ -55,7 +55,7 @@ It raises `CancelledError` if the sample must end.
 
 @dataclass(slots=True)
 class HttpRequest:
-    """One request as it was received."""
+    """One HTTP request from the program."""
 
     method: str = ""
     target: bytes = b""
@@ -94,7 +94,7 @@ class Endpoint:
         self.key = key
         self.requests = 0
         self.dropped: set[str] = set()
-        """Names of request members that were not passed on to the model."""
+        """Names of request fields that were not passed on to the model."""
         self._ask = ask
         self._formats: dict[str, WireFormat] = {
             "/chat/completions": ChatFormat(),
@@ -105,7 +105,7 @@ class Endpoint:
         self._server: asyncio.Server | None = None
 
     async def listen(self, listening: socket.socket) -> None:
-        """Accept connections on this socket from now on."""
+        """Start to accept connections on this socket."""
         loop = asyncio.get_running_loop()
         listening.setblocking(False)
         self._server = await loop.create_server(self._connect, sock=listening)
@@ -194,7 +194,7 @@ class Endpoint:
 
 
 class Connection(asyncio.Protocol):
-    """One connection of a program. Requests are answered one after another."""
+    """One connection from the program. Requests are answered one after another."""
 
     def __init__(self, endpoint: Endpoint, connections: "set[Connection]") -> None:
         self._endpoint = endpoint
@@ -214,7 +214,7 @@ class Connection(asyncio.Protocol):
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection. If an answer is in progress, it is still recorded."""
+        """Drop the connection. An answer in progress is still recorded."""
         self._connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
@@ -230,7 +230,7 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def close(self) -> None:
-        """Close the connection at once."""
+        """Close the connection immediately."""
         if self._working is not None:
             self._working.cancel()
         if self._transport is not None:
@@ -267,7 +267,7 @@ class Connection(asyncio.Protocol):
             self._working = asyncio.ensure_future(self._work())
 
     async def _work(self) -> None:
-        """Answer requests until none is left."""
+        """Answer queued requests until none is left."""
         try:
             while self._waiting:
                 response = await self._endpoint.respond(self._waiting.pop(0))

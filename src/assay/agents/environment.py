@@ -52,7 +52,7 @@ class Environment(Protocol):
         """Return further top-level folders that the workspaces may write to."""
 
     def plan_lines(self) -> Sequence[str]:
-        """Return lines for the plan that is shown before a run, such as which samples can run and how."""
+        """Return lines for the plan that is printed before a run, such as which samples can run and how."""
 
     def agent_seconds(self, id: str) -> float | None:
         """Return the time limit of the agent; None if the task sets none."""
@@ -61,7 +61,9 @@ class Environment(Protocol):
         """Put the files of a sample into its workspace. Raise an `AssayError` if that is not possible."""
 
     def solution(self, workspace: AgentWorkspace, id: str) -> Sequence[str] | None:
-        """Put the task's own solution into the workspace. Return the command that runs it, or None if there is none."""
+        """Put the reference solution of the task into the workspace. Return the command
+        that runs it, or None without one.
+        """
 
     def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:
         """Check the agent's work after all its processes have ended. Return details for scorers."""

@@ -1,4 +1,4 @@
-"""The program of `--agent`: the files of this machine that it needs, and how it is started in a workspace."""
+"""The program of `--agent`: the local files that it needs, and the command that starts it in a workspace."""
 
 import shlex
 import sys
@@ -17,7 +17,7 @@ BUILT_IN = {
     NULL: "does nothing",
     ORACLE: "runs the task's own solution",
 }
-"""Agents without a program, by name."""
+"""Built-in agents, which need no program, by name."""
 CONTAINER_OPTIONS = ("tier", "engine", "build_network")
 """Options of `--agent_args` that choose where the task runs. They are passed to the task's environment."""
 PLACEHOLDERS = ("instruction", "instruction_file", "model", "base_url", "id")
@@ -25,13 +25,13 @@ PLACEHOLDERS = ("instruction", "instruction_file", "model", "base_url", "id")
 AGENT_HOME = "/tmp/agent/home"
 INSTRUCTION_FILE = f"{AGENT_FOLDER}/instruction.md"
 ANSWER_FILE = f"{AGENT_FOLDER}/answer"
-"""The file in which a program may leave its answer. Without this file, what it prints is the answer."""
+"""File to which a program may write its answer. Without this file, its standard output is the answer."""
 LAUNCHER = f"{AGENT_FOLDER}/launch.py"
 
 
 @dataclass(frozen=True, slots=True)
 class AgentProgram:
-    """A program that is run for each sample."""
+    """A program that is started once for each sample."""
 
     name: str
     """Short name, for tables and protocol ids."""
@@ -40,9 +40,9 @@ class AgentProgram:
     files: Mapping[str, Path] = field(default_factory=lambda: EMPTY)
     """Files to copy into the agent's folder, by their names there."""
     visible: tuple[str, ...] = ()
-    """Folders of this machine that the program reads, such as the environment it is installed in."""
+    """Local folders that the program reads, such as the environment it is installed in."""
     env: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Environment variables besides those of the endpoint."""
+    """Additional environment variables, besides those of the endpoint."""
     function: str = ""
     """The function to call if the program is a Python file; empty for a command."""
     digest: str = ""

@@ -22,14 +22,14 @@ class BadRequest(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """One request of a program, independent of its format."""
+    """A request from a program, independent of its API format."""
 
     prompt: Prompt
     model: str
     """Model name in the request. It has no effect on which model answers."""
     is_stream: bool
     dropped: tuple[str, ...] = ()
-    """Names of body members that have no counterpart in assay and were not passed on."""
+    """Names of request fields without a counterpart in assay, which were not passed on."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Values of the request that are needed again to write the answer in the same format."""
 
@@ -64,7 +64,7 @@ def read_messages(
     turns: Sequence[Any],
     earlier: tuple[Message, ...] = (),
 ) -> tuple[Message, ...]:
-    """Return `earlier` followed by the turns as messages.
+    """Convert the turns of a request to messages, and return `earlier` followed by them.
 
     Raise `BadRequest` for a turn that cannot be read, or whose media are not contained in the request.
     """
@@ -85,7 +85,7 @@ def _with_content(message: Message) -> Message:
 
 
 def _refuse_references(turn: object) -> None:
-    """Raise if a turn names media by path or URL, because no file outside the workspace is opened for a program."""
+    """Raise if a turn refers to media by path or URL, because programs may not open files outside the workspace."""
     if isinstance(turn, Mapping):
         content = turn.get("content")
     else:
@@ -117,7 +117,7 @@ def _media_sources(piece: Mapping[str, Any]) -> Iterable[str]:
 
 
 def read_options(values: Mapping[str, Any]) -> GenerateOptions:
-    """Return the generation options. Raise `BadRequest` if one is out of range."""
+    """Return the generation options in a request. Raise `BadRequest` if one is out of range."""
     set_values = {name: value for name, value in values.items() if value is not None}
     try:
         return GenerateOptions().set(**set_values)
@@ -138,7 +138,7 @@ def require_list(
 
 
 def event(data: object, name: str = "") -> bytes:
-    """Return one server-sent event."""
+    """Format one server-sent event."""
     if isinstance(data, str):
         text = data
     else:
@@ -148,7 +148,7 @@ def event(data: object, name: str = "") -> bytes:
 
 
 def first_candidate(output: Output) -> Candidate:
-    """Return the first answer of an output, or an empty answer."""
+    """Return the first candidate of an output, or an empty candidate."""
     if output.candidates:
         return output.candidates[0]
     return Candidate(())
@@ -169,7 +169,7 @@ def named_calls(candidate: Candidate, number: int) -> list[ToolCall]:
 
 
 def token_counts(output: Output) -> tuple[int, int, int]:
-    """Return the numbers of tokens of the prompt, of the answer, and of the cached part of the prompt; 0 if unknown."""
+    """Return the token counts of the prompt, of the answer, and of the cached part of the prompt; 0 if unknown."""
     usage = output.usage
     if usage is None:
         return 0, 0, 0

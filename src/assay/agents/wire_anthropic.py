@@ -26,7 +26,7 @@ OPTIONS = {
     "top_k": "top_k",
     "stop_sequences": "stop",
 }
-"""The names of assay's generation options, by their names in the body of a request."""
+"""For each option in a request body, the name of assay's generation option."""
 READ = {"model", "messages", "system", "stream", "tools", "tool_choice", *OPTIONS}
 WITHOUT_EFFECT = frozenset({"metadata", "service_tier", "container"})
 STOP_REASONS = {
@@ -79,7 +79,7 @@ class AnthropicFormat:
         output: Output,
         number: int,
     ) -> dict[str, Any]:
-        """Return an answer as the body of a message."""
+        """Convert an answer to the body of a message."""
         candidate = first_candidate(output)
         reason = STOP_REASONS.get(candidate.stop_reason or "stop", "end_turn")
         if candidate.calls:
@@ -96,7 +96,7 @@ class AnthropicFormat:
         output: Output,
         number: int,
     ) -> bytes:
-        """Return an answer as a stream of the events of a message."""
+        """Convert an answer to the event stream of a message."""
         whole = self.answer(request, output, number)
         head = _head(request, output, number)
         start = {"type": "message_start", "message": head}
@@ -110,7 +110,7 @@ class AnthropicFormat:
         return b"".join(events)
 
     def error(self, kind: str, message: str) -> dict[str, Any]:
-        """Return the body of an error."""
+        """Convert an error to a response body."""
         return {"type": "error", "error": {"type": kind, "message": message}}
 
 
@@ -120,7 +120,7 @@ def count_tokens(body: Mapping[str, Any]) -> object:
 
 
 def _system_of(body: Mapping[str, Any]) -> list[str]:
-    """Return the system text. Several blocks are joined."""
+    """Return the system text of a request. Several blocks are joined."""
     system = body.get("system")
     if not system:
         return []
@@ -133,7 +133,7 @@ def _system_of(body: Mapping[str, Any]) -> list[str]:
 
 
 def _turns_of(turn: object) -> Iterable[dict[str, Any]]:
-    """Yield a turn of a request. If it contains tool results, first yield these as a turn of the role `tool`."""
+    """Split a turn of a request: yield its tool results as a turn of the role `tool`, then the rest."""
     if not isinstance(turn, Mapping):
         raise BadRequest(f"a message is an object, got {shorten(turn)}")
     content = turn.get("content")
@@ -169,7 +169,7 @@ def _block_of(block: object) -> dict[str, Any]:
 
 
 def _image_block(source: object) -> dict[str, Any]:
-    """Return an image as a data URL. Raise `BadRequest` if the request only refers to it."""
+    """Convert an image block to a data URL. Raise `BadRequest` if the block only refers to the image."""
     if not isinstance(source, Mapping) or source.get("type") != "base64":
         raise BadRequest("images must be sent as base64")
     url = f"data:{source.get('media_type')};base64,{source.get('data')}"
@@ -217,7 +217,7 @@ def _head(
 
 
 def _blocks(output: Output, number: int) -> list[dict[str, Any]]:
-    """Return an answer as content blocks of this API."""
+    """Convert an answer to content blocks of this API."""
     candidate = first_candidate(output)
     blocks: list[dict[str, Any]] = []
     for part in reasoning_parts(candidate):
@@ -235,7 +235,7 @@ def _thinking(part: Reasoning) -> dict[str, Any]:
 
 
 def _input_of(call: ToolCall) -> object:
-    """Return the arguments of a call. Wrap unreadable ones in an object, because this API requires one."""
+    """Return the arguments of a call. Wrap invalid ones in an object, because this API requires an object."""
     arguments = call.arguments
     if isinstance(arguments, str):
         return {"arguments": arguments}
@@ -246,7 +246,7 @@ def _block_events(
     index: int,
     block: Mapping[str, Any],
 ) -> list[bytes]:
-    """Return the stream events for one content block."""
+    """Return the stream events that send one content block."""
     kind = block["type"]
     if kind == "text":
         empty: dict[str, Any] = {"type": "text", "text": ""}

@@ -32,7 +32,7 @@ OPTIONS = {
     "repetition_penalty": "repetition_penalty",
     "reasoning_effort": "reasoning_effort",
 }
-"""The names of assay's generation options, by their names in the body of a request."""
+"""For each option in a request body, the name of assay's generation option."""
 READ = {
     "messages",
     "model",
@@ -56,7 +56,7 @@ WITHOUT_EFFECT = frozenset(
         "safety_identifier",
     }
 )
-"""Members of a request body that do not change the answer."""
+"""Request fields that do not change the answer."""
 
 
 class ChatFormat:
@@ -95,7 +95,7 @@ class ChatFormat:
         output: Output,
         number: int,
     ) -> dict[str, Any]:
-        """Return an answer as the body of a completion."""
+        """Convert an answer to the body of a completion."""
         choices = []
         for index, candidate in enumerate(output.candidates):
             reason = candidate.stop_reason or "stop"
@@ -113,7 +113,7 @@ class ChatFormat:
         output: Output,
         number: int,
     ) -> bytes:
-        """Return an answer as a stream of the chunks of a completion."""
+        """Convert an answer to the chunk stream of a completion."""
         head = _head(request, number, "chat.completion.chunk")
         chunks: list[Any] = []
         for choice in self.answer(request, output, number)["choices"]:
@@ -125,7 +125,7 @@ class ChatFormat:
         return b"".join(events) + event("[DONE]")
 
     def error(self, kind: str, message: str) -> dict[str, Any]:
-        """Return the body of an error."""
+        """Convert an error to a response body."""
         return {
             "error": {"message": message, "type": kind, "param": None, "code": kind}
         }
@@ -142,7 +142,7 @@ def with_reasoning(turn: object, message: Message) -> Message:
 
 
 def read_response_format(value: object) -> str | None:
-    """Return `json` if a request demands JSON, else None. Raise `BadRequest` for a JSON schema."""
+    """Return `json` if a request requires JSON, else None. Raise `BadRequest` for a JSON schema."""
     if isinstance(value, Mapping):
         kind = value.get("type")
     else:
@@ -167,7 +167,7 @@ def _tools_of(body: Mapping[str, Any]) -> tuple[Any, str | None]:
 
 
 def assistant_message(candidate: Candidate, number: int) -> dict[str, Any]:
-    """Return an answer as an assistant message."""
+    """Convert an answer to an assistant message."""
     calls = []
     for call in named_calls(candidate, number):
         calls.append(

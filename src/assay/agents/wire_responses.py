@@ -25,7 +25,7 @@ OPTIONS = {
     "top_p": "top_p",
     "seed": "seed",
 }
-"""The names of assay's generation options, by their names in the body of a request."""
+"""For each option in a request body, the name of assay's generation option."""
 READ = {
     "model",
     "input",
@@ -94,7 +94,7 @@ class ResponsesFormat:
         output: Output,
         number: int,
     ) -> dict[str, Any]:
-        """Return an answer as the body of a response."""
+        """Convert an answer to the body of a response."""
         candidate = first_candidate(output)
         response_id = f"resp_{number}"
         answer = Message("assistant", candidate.parts or (Text(""),))
@@ -115,7 +115,7 @@ class ResponsesFormat:
         output: Output,
         number: int,
     ) -> bytes:
-        """Return an answer as a stream of the events of a response."""
+        """Convert an answer to the event stream of a response."""
         whole = self.answer(request, output, number)
         begun = {**whole, "status": "in_progress", "output": [], "usage": None}
         stream: list[dict[str, Any]] = [
@@ -132,7 +132,7 @@ class ResponsesFormat:
         return b"".join(events)
 
     def error(self, kind: str, message: str) -> dict[str, Any]:
-        """Return the body of an error."""
+        """Convert an error to a response body."""
         return {
             "error": {"message": message, "type": kind, "param": None, "code": kind}
         }
@@ -150,7 +150,7 @@ class ResponsesFormat:
 
 
 def _turns(value: object) -> list[dict[str, Any]]:
-    """Return the value of `input` in a request as chat turns."""
+    """Convert the `input` of a request to chat turns."""
     if isinstance(value, str):
         return [{"role": "user", "content": value}]
     if not isinstance(value, list) or not value:
@@ -167,7 +167,7 @@ def _add_item(
     turns: list[dict[str, Any]],
     item: Mapping[str, Any],
 ) -> None:
-    """Add an item of a request to the turns. Several items of the model form one turn."""
+    """Add an item of a request to the turns. Consecutive items of the assistant form one turn."""
     kind = item.get("type", "message")
     if kind == "message":
         turn = {"role": item.get("role", "user"), "content": _content(item)}
@@ -276,7 +276,7 @@ def _head(request: WireRequest, response_id: str) -> dict[str, Any]:
 
 
 def _items(output: Output, number: int) -> list[dict[str, Any]]:
-    """Return the answer as output items of this API."""
+    """Convert an answer to output items of this API."""
     candidate = first_candidate(output)
     items: list[dict[str, Any]] = []
     if candidate.reasoning:
@@ -312,7 +312,7 @@ def _item_events(
     index: int,
     item: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """Return the stream events for one output item."""
+    """Return the stream events that send one output item."""
     about = {"output_index": index, "item_id": item["id"]}
     begun = {**item, "status": "in_progress"}
     events: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The data types of assay: frozen, typed, standard library only."""
+"""The data types of assay: frozen, typed, and dependent on the standard library only."""
 
 from .abilities import Abilities
 from .errors import (

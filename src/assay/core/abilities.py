@@ -36,7 +36,7 @@ class Abilities:
     chat: bool | None = None
     """True if the model has a chat template, so that it can choose an option by its letter. False for a base model.
 
-    None if this is not known.
+    None if unknown.
     """
     history: Literal["given", "own", "both"] = "given"
     """Who stores the dialogue history.
@@ -50,7 +50,7 @@ class Abilities:
     tools: bool = False
     """True if the model accepts tools with a prompt and may answer with tool calls."""
     unsure: frozenset[str] = frozenset()
-    """Abilities that a server may lack. They are used if the user requests them, and never chosen by default."""
+    """Abilities that a server may lack. They are used only if the user requests them."""
 
     def excess_images(self, media: Iterable[Media]) -> str:
         """Return an error text if a prompt has more images than the model accepts; empty otherwise."""

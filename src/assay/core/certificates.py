@@ -49,7 +49,7 @@ def _context(
 
 
 def _check_folder(listed: str) -> None:
-    """Raise `UsageError` unless one of the folders in SSL_CERT_DIR holds certificates that OpenSSL can find."""
+    """Raise `UsageError` unless a folder in SSL_CERT_DIR holds certificates under names that OpenSSL can find."""
     folders = [name for name in listed.split(os.pathsep) if name]
     there = [name for name in folders if os.path.isdir(name)]
     if not there:

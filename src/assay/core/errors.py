@@ -1,7 +1,7 @@
-"""Errors: what happened, where, and how to fix it, in one line; and the wording of counts in messages.
+"""Errors with location and fix in one line, and helpers for the wording of messages.
 
-Every error a user can meet is an `AssayError`. The command line prints its one line and exits with its `exit_code`;
-a traceback appears only with `--debug`. Authors of extensions raise plain Python errors: `blame` adds component and
+Every error a user can meet is an `AssayError`. The command line prints its one line and exits with its `exit_code`; a
+traceback appears only with `--debug`. Authors of extensions raise plain Python errors: `blame` adds component and
 sample.
 """
 
@@ -94,7 +94,7 @@ class AssayError(Exception):
 
 
 def _without_stop(text: str) -> str:
-    """Return a message without its final full stop. An ellipsis stays."""
+    """Remove the final full stop of a message. An ellipsis stays."""
     if text.endswith(".") and not text.endswith(".."):
         return text[:-1]
     return text
@@ -136,7 +136,7 @@ class UnknownName(UsageError):
 
 
 class UnknownOption(UsageError):
-    """An option that a component does not have."""
+    """An option name that the component does not define."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class NameTaken(UsageError):
 
 
 class MissingExtra(UsageError):
-    """A library that is not part of the base install is needed."""
+    """A library outside the base install is missing."""
 
     def __init__(
         self,
@@ -247,7 +247,7 @@ class ForbiddenTemplate(TemplateError):
 
 
 class UnfitTemplate(TemplateError):
-    """A prompt lacks what the requested measure needs, such as the lettered options. Every row would fail."""
+    """A prompt lacks something that the measure requires, such as the lettered options. Every row would fail."""
 
 
 class ModelError(ComponentError):
@@ -271,7 +271,7 @@ class StoreError(AssayError):
 
 
 class UnusablePath(StoreError):
-    """The run folder or output path that the user named cannot be used. Nothing was started."""
+    """The requested run folder or output path cannot be used. Nothing was started."""
 
     exit_code = 2
 
@@ -341,7 +341,7 @@ def users_definition(component: object) -> str:
 
 
 def users_line(error: BaseException, *, libraries: bool = True) -> str:
-    """Return ` (file.py:12)` for the innermost frame of the user's code, or of a library; empty if there is none."""
+    """Return ` (file.py:12)` for the innermost traceback frame in user or library code; empty if there is none."""
     users = foreign = ""
     trace = error.__traceback__
     while trace is not None:
@@ -371,7 +371,7 @@ def plural(
 
 
 def note_line(note: str) -> str:
-    """Return a note as the line to print: prefixed with `note:`, unless it begins with `warning:`."""
+    """Prefix a note with `note:` for printing, unless it begins with `warning:`."""
     if note.startswith("warning: "):
         return note
     return f"note: {note}"

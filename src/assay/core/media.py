@@ -31,7 +31,7 @@ _BASE64_MAGIC = (
     "T2dnU",
     "SUQz",
 )
-"""First characters of base64-encoded PNG, JPEG, GIF, WebP and WAV, TIFF, FLAC, Ogg and MP3 files."""
+"""First characters of base64-encoded images and audio: PNG, JPEG, GIF, WebP and WAV, TIFF, FLAC, Ogg and MP3."""
 
 _MAGIC: Mapping[str, tuple[bytes, ...]] = {
     "png": (b"\x89PNG\r\n\x1a\n",),
@@ -87,9 +87,9 @@ _BRANDS: dict[bytes, str] = {
     b"M4A ": "m4a",
     b"M4B ": "m4a",
 }
-"""Formats of ISO files that are images or audio (AVIF, HEIC, M4A), by the brand in their first box."""
+"""Image and audio formats of ISO files (AVIF, HEIC, M4A), by the brand in the first box."""
 _HTK_PERIODS = range(26, 2_501)
-"""Sampling periods by which an HTK waveform is recognised, in units of 100 ns. Its header has no magic number.
+"""Sampling periods of HTK waveforms, in units of 100 ns. They identify the format, because it has no magic number.
 
 The range covers rates from 4 to 384 kHz.
 """
@@ -98,7 +98,7 @@ FORMATS = frozenset(
     {*_MAGIC, *_RIFF.values(), *_FORM.values(), *_BRANDS.values()}
     | {"mp4", "matroska", "webm", "ppm", "mat4", "htk"}
 )
-"""Every format name that `sniff` can return. Media in a run folder have one of these as file extension."""
+"""Every format name that `sniff` can return. They are the file extensions of media in a run folder."""
 
 
 Place = tuple[str | None, int | None, str | int | None]
@@ -208,26 +208,26 @@ class Media:
         return self._reader is _refuse
 
     def hold(self) -> None:
-        """Keep the current bytes, because the code that made the medium may overwrite its file or continue drawing."""
+        """Read the bytes now, because the code that made the medium may overwrite its file or continue drawing."""
         if self._bytes is None:
             self._bytes = self.data()
             self._digest = None
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the bytes. It identifies the medium everywhere in assay."""
+        """SHA-256 of the bytes, which identifies the medium everywhere in assay."""
         if self._digest is None:
             self._digest = hashlib.sha256(self.data()).hexdigest()
         return self._digest
 
     @property
     def format(self) -> str | None:
-        """The format that the first bytes of the content indicate."""
+        """The format that the first bytes indicate."""
         return sniff(self.data()[:SNIFFED_BYTES])
 
     @property
     def sent_format(self) -> str:
-        """The format to send to a model. Raise `DataError` if the bytes are not a known media format."""
+        """The format to declare when the medium is sent. Raise `DataError` if it is not a known media format."""
         media_format = self.format
         if media_format is None:
             raise self.fault(
@@ -236,7 +236,7 @@ class Media:
         return media_format
 
     def data_url(self) -> str:
-        """Return `data:image/png;base64,…`, as endpoints expect it."""
+        """Return the content as `data:image/png;base64,…`, the form that endpoints expect."""
         return f"data:{self.kind}/{self.sent_format};base64,{base64.b64encode(self.data()).decode('ascii')}"
 
     def fault(
@@ -397,7 +397,9 @@ class Video(Media):
 
 
 def named_by_data(kind: "type[M]", source: object) -> "M":
-    """Build a medium from a value found in data. A file path in data is not opened until a folder is allowed for it."""
+    """Build a medium from a value in the data. If it is a file path, the file stays
+    closed until its folder is allowed.
+    """
     is_file = isinstance(source, os.PathLike) or (
         isinstance(source, str)
         and not is_inline(source)

@@ -1,4 +1,4 @@
-"""Messages: what is sent to a model and what it returns.
+"""Messages: the turns sent to a model and returned by it.
 
 A message has a role, which may be any string, and an ordered tuple of parts. A message without content marks the
 point where the model writes, and its role is the generation role.
@@ -30,11 +30,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """Reasoning that a model wrote before its answer, kept apart from the answer."""
+    """Reasoning that a model wrote before its answer, stored separately from the answer."""
 
     text: str
     signature: str = ""
-    """Opaque text that a service requires with its reasoning when it is sent back after a tool call."""
+    """Opaque text that a service requires if its reasoning is sent back after a tool call."""
     kind: ClassVar[str] = "reasoning"
 
 
@@ -52,7 +52,7 @@ Part = Text | Reasoning | Json | Image | Audio | Video | ToolCall | ToolResult
 @quick
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. `parts` is None at the point where the model writes."""
+    """One turn. `parts` is None where the model writes."""
 
     role: str
     parts: tuple[Part, ...] | None = None
@@ -280,7 +280,7 @@ def _linked(part: Part, links: CallLinks) -> Part:
 
 
 def generation_role(messages: Sequence[Message]) -> str:
-    """Return the role that the model takes in its answer.
+    """Return the role in which the model answers.
 
     It is the role of the message without content, else the role that ended the earlier rounds, else `assistant`.
     """
@@ -365,7 +365,7 @@ def _plain_text(content: str | Sequence[Mapping[str, Any]]) -> str:
 
 
 def _plain_part(part: Mapping[str, Any]) -> str:
-    """Return a part of a journal line as text: `[image]` for media, and nothing for reasoning."""
+    """Return the text of a part from the journal: `[image]` for media, and nothing for reasoning."""
     kind = str(part["type"])
     if kind == "text":
         return str(part["text"])
@@ -393,7 +393,7 @@ def _without_media(part: Mapping[str, Any]) -> list[Any]:
 
 
 def part_to_plain(part: Part) -> dict[str, Any]:
-    """Return one part as JSON. A medium is given by its digest, and by its path if it is a file."""
+    """Return one part as JSON. A medium is represented by its digest, and by its path if it is a file."""
     plain: dict[str, Any]
     if isinstance(part, Media):
         plain = {"type": part.kind, "sha256": part.digest, "format": part.format}

@@ -1,4 +1,4 @@
-"""Outputs: what a model returned. Inside assay an answer is never a bare string."""
+"""Outputs of models. Inside assay an answer is never a bare string."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ MISSING = "missing_prediction"
 LIMIT = "limit"
 """Key in `Output.details`: the limit (turns, calls, tokens, cost or seconds) that ended the sample."""
 INTERRUPTED = "interrupted"
-"""Error kind if the user stopped a helper model before it gave a verdict."""
+"""Error kind if the user interrupted the run before a helper model gave a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,9 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """Log-probability of one continuation, summed over its tokens, and whether greedy decoding would produce it."""
+    """Log-probability of one continuation, summed over its tokens, and whether it is
+    what greedy decoding produces.
+    """
 
     logprob: float
     greedy: bool = False
@@ -46,11 +48,11 @@ class Likelihood:
 @quick
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One answer: its parts and why it ended."""
+    """One answer: its parts and its stop reason."""
 
     parts: tuple[Part, ...]
     stop_reason: str | None = None
-    """`stop`, `length`, `content_filter`, or what the backend reported."""
+    """`stop`, `length`, `content_filter`, or the value that the backend reported."""
     tokens: tuple[Token, ...] = ()
     token_ids: tuple[int, ...] = ()
     verbatim: bool = False
@@ -172,7 +174,7 @@ class Candidate:
 @quick
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts reported by the backend. None if it does not report them."""
+    """Token counts reported by the backend; None where it reports none."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -183,19 +185,19 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """Why a model gave no answer. Infrastructure errors are kept apart from wrong answers."""
+    """The error that prevented an answer. Infrastructure errors are kept apart from wrong answers."""
 
     kind: str
     """`timeout`, `connection`, `rate_limit`, `http`, `auth`, `oom`, `exception`, …"""
     message: str
     retryable: bool = True
     retry_after: float | None = None
-    """Seconds the server asked to wait."""
+    """Seconds to wait before a retry, as requested by the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round of a dialogue: what was sent to the model and what it answered."""
+    """One round of a dialogue: the prompt sent to the model, and its answer."""
 
     asked: tuple[tuple[str, str], ...]
     """Role and text of each message in the round's prompt, earlier rounds first. A medium becomes `[image]`."""
@@ -205,7 +207,7 @@ class Round:
 @quick
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a model returned for one request."""
+    """The result of one request to a model."""
 
     candidates: tuple[Candidate, ...] = ()
     likelihoods: tuple[Likelihood, ...] = ()
@@ -289,13 +291,13 @@ class Output:
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the first candidate ended."""
+        """Stop reason of the first candidate."""
         if self.candidates:
             return self.candidates[0].stop_reason
         return None
 
     def only(self, index: int) -> "Output":
-        """Return the output with only one candidate, for scorers of single answers."""
+        """Return the output reduced to one candidate, for scorers of single answers."""
         return replace(self, candidates=(self.candidates[index],))
 
     def separated(self, tags: ThinkTags = None) -> "Output":

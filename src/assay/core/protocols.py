@@ -1,4 +1,4 @@
-"""Protocols: the five kinds of component, as the runner sees them after adaptation.
+"""Protocols: the interfaces of the five kinds of component, in the form that the runner uses after adaptation.
 
 Each protocol lists the required members, and its `…Extras` protocol the optional ones. A test checks that the runner
 uses nothing else.
@@ -25,7 +25,7 @@ from .score import Score, ValueScale
 
 @dataclass(slots=True)
 class Meter:
-    """Counts for one task and one model since the first request."""
+    """Progress counters for one task and one model since the first request."""
 
     begun: int = 0
     """Number of requests sent to the model."""
@@ -38,7 +38,7 @@ class Meter:
 
     @contextmanager
     def batch(self, size: int) -> Iterator[None]:
-        """Count a batch as finished when the block succeeds. Count nothing when the block raises."""
+        """Count a batch as finished if the block succeeds, and not if it raises."""
         before = self.ended
         whole = 0
         self._batch = size
@@ -66,7 +66,7 @@ class DatasetExtras(Protocol):
     """Function that converts the located data to samples, for datasets that are not a single file."""
 
     def reading_from(self, data: str | None) -> object:
-        """Return the same dataset read from the path given by `--data`, for datasets read by the user's own code."""
+        """Return the same dataset read from the path in `--data`, for datasets that user code reads."""
 
 
 class Template(Protocol):
@@ -87,7 +87,7 @@ class TemplateExtras(Protocol):
     """Optional members of a template."""
 
     is_whole: bool
-    """True if the prompts of the template are complete, so that the run adds no system message."""
+    """True if the template's prompts are complete, so that the run adds no system message."""
 
 
 @runtime_checkable
@@ -111,7 +111,7 @@ class Model(Protocol):
 
 
 class ModelExtras(Protocol):
-    """Optional members of a model. Each is looked up separately."""
+    """Optional members of a model, each of which the runner looks up separately."""
 
     batch_size: int | None
     """Requests per batch, if the run does not set it."""
@@ -124,9 +124,9 @@ class ModelExtras(Protocol):
     base_url: str | None
     """The address of a model behind a URL."""
     likelihood_fix: str
-    """Advice for users on how to get likelihoods from this model if its current settings provide none."""
+    """Advice for users on how to get likelihoods from this model if its settings disable them."""
     media_fixes: Mapping[str, str]
-    """Advice for users, by kind of medium, on how to make the model accept a kind for which a library is missing."""
+    """Advice for users on how to make the model accept a kind of medium whose library is missing, by kind."""
     preflight_loads: bool
     """True if `preflight` needs the weights, so that they are loaded first."""
     think_tags: ThinkTags
@@ -136,7 +136,7 @@ class ModelExtras(Protocol):
     whole_dialogues: bool
     """True if the model receives a whole dialogue and runs its rounds itself."""
     written: Mapping[str, Any]
-    """The options as the user wrote them. Secrets among them are kept out of the run's files."""
+    """The options as the user wrote them. Secrets in them are never written to the run's files."""
 
     def likelihood(
         self, requests: Sequence[Request]
@@ -159,7 +159,7 @@ class ModelExtras(Protocol):
         """Raise if a scorer's helper model cannot start. Called before any model is loaded."""
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return the error if a request to the model cannot carry the whole prompt, else None.
+        """Return the error if a request to the model cannot contain the whole prompt, else None.
 
         A refused prompt is not sent.
         """
@@ -172,15 +172,15 @@ class ModelExtras(Protocol):
         """Yield faults in how the prompt is rendered, such as a doubled beginning-of-sequence token."""
 
     def write_under(self, folder: Path) -> None:
-        """Write the model's own files into the run folder from now on."""
+        """Write the model's additional files into the run folder from now on."""
 
 
 @runtime_checkable
 class Reporting(Protocol):
-    """A model that reports its progress inside a batch."""
+    """A model that reports its progress within a batch."""
 
     def report_to(self, meter: Meter) -> None:
-        """Add progress to `ended` and `tokens` of this meter from now on."""
+        """Add further progress to `ended` and `tokens` of this meter."""
 
 
 @runtime_checkable
@@ -188,12 +188,12 @@ class Noting(Protocol):
     """A model that adds notes on how its answers were computed to the notes of a run."""
 
     def run_notes(self) -> Iterable[str]:
-        """Return lines for the notes of a run."""
+        """Return lines to add to the notes of a run."""
 
 
 @runtime_checkable
 class Prefetching(Protocol):
-    """A local model that can begin to load while the run is still being prepared."""
+    """A local model that can start loading while the run is still being prepared."""
 
     def prefetch(self) -> None:
         """Start loading in the background; `load` waits for it and reports its errors."""
@@ -204,7 +204,7 @@ class SpreadOverGpus(Protocol):
     """A local model that runs one copy on each GPU unless the user sets otherwise."""
 
     def copies(self) -> int:
-        """Return how many copies suit this machine; 1 if one is enough."""
+        """Return the number of copies that suit this machine; 1 if one is enough."""
 
 
 @runtime_checkable
@@ -244,7 +244,7 @@ class AnswersById(Protocol):
         epoch: int,
         round: int,
     ) -> Mapping[str, Any]:
-        """Return what the answer depends on besides the prompt.
+        """Return the values besides the prompt on which the answer depends.
 
         These values become part of the request and its key.
         """
@@ -261,7 +261,7 @@ class Conversation(Protocol):
     """The exchanges of one sample with a model. The run records each of them."""
 
     used: Any
-    """Resources that the exchanges have used so far, counted by `tooling.limits.Used`."""
+    """Resources used by the exchanges so far, as counted by `tooling.limits.Used`."""
 
     async def ask(self, prompt: Prompt) -> tuple[int, Output]:
         """Send a prompt, and return the index of this exchange, from 0, and the answer.
@@ -274,7 +274,7 @@ class Conversations(Protocol):
     """Starts a conversation with one model for each sample."""
 
     def begin(self, id: str, epoch: int) -> Conversation:
-        """Begin the conversation of a sample. Exchanges that the journal already has are answered from it."""
+        """Begin the conversation of a sample. Recorded exchanges are answered from the journal."""
 
 
 @runtime_checkable
@@ -284,14 +284,14 @@ class AsksThroughRun(Protocol):
     inner: Model
 
     def use(self, conversations: Conversations) -> None:
-        """Ask the inner model through these conversations from now on."""
+        """Set the conversations through which the inner model is called from now on."""
 
     def plan_lines(self) -> Sequence[str]:
-        """Return lines that users should know before the run."""
+        """Return lines for users about the agent, to print before the run."""
 
 
 class Scorer(Protocol):
-    """Scores one output. May be `async`. Options are its fields; optional members are listed in `ScorerExtras`."""
+    """Scores one output. May be `async`. Its fields are its options; `ScorerExtras` lists optional members."""
 
     def __call__(self, sample: Sample, output: Output) -> Score: ...
 
@@ -312,23 +312,23 @@ class ScorerExtras(Protocol):
     whole_output: bool
     """True if the scorer receives all candidates of an answer together."""
     summarizers: Sequence[Any]
-    """Default summarizers, if the task sets none. Otherwise the mean."""
+    """Default summarizers, if the task sets none; else the mean is used."""
     higher_is_better: bool | Mapping[str, bool]
-    """True if larger values are better, for all values or by name."""
+    """True if larger values are better; one value for all, or a mapping by name."""
     bounds: tuple[float, float] | Mapping[str, tuple[float, float] | None] | None
-    """Lowest and highest value, for all values or by name. None if it is unlimited."""
+    """Lowest and highest value; one pair for all values, or a mapping by name. None if unlimited."""
     best_mark: float
-    """For a judge: the grade that a perfect answer gets. The run uses it to test the judge."""
+    """The grade of a perfect answer, for a judge. The run uses it to test the judge."""
     role: str
-    """For a judge: the role of the model that it asks."""
+    """The role of the model that a judge calls."""
     normalize: str
-    """Name of the normalizer that is applied to answer and target before they are compared, or `none`."""
+    """Name of the normalizer applied to answer and target before comparison, or `none`."""
     compares_text: bool
-    """True if every character counts. The run then notes answers that differ from the target only in spelling."""
+    """True if every character counts. The run then reports answers that differ from the target only in spelling."""
     keeps_unicode_form: bool
-    """True if the official rule compares characters unchanged. The run then notes differing Unicode forms."""
+    """True if the official rule compares characters unchanged. The run then reports differing Unicode forms."""
     measures_transcripts: bool
-    """True if answers are expected to repeat the reference, so that a copied reference is not reported as leaked."""
+    """True if answers should repeat the reference, so that a copied reference is not reported as leaked."""
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> object:
         """Return metrics of a whole set of outputs, such as a distance between two sets of images.
@@ -351,7 +351,7 @@ class Summarizer(Protocol):
 
 
 class DriverExtras(Protocol):
-    """Optional members of a driver, a function that asks the model itself."""
+    """Optional members of a driver, a function that calls the model itself."""
 
     takes_arguments: bool
     """True if the driver's tasks take arguments (`-T name=value`)."""
@@ -361,9 +361,9 @@ class SummarizerExtras(Protocol):
     """Optional members of a summarizer."""
 
     pools: bool
-    """True if the summarizer uses every repeat of a sample separately, so that no reducer combines them first."""
+    """True if the summarizer uses every repeat of a sample separately, so that no reducer is applied first."""
     applies_weights: bool
-    """True if the summarizer counts a row by its weight. Otherwise its metrics are flagged if rows have weights."""
+    """True if the summarizer weights rows. Otherwise its metrics are flagged if rows have weights."""
     function: Callable[..., Any] | None
     """The user's original function, if the summarizer was adapted from one."""
 

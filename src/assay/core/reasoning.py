@@ -25,7 +25,7 @@ from typing import Any
 from .errors import UsageError
 
 ThinkTags = bool | tuple[str, str] | None
-"""How reasoning is marked: `True` or `None` for all known forms, `False` for not at all, or one pair of marks."""
+"""How reasoning is marked: `True` or `None` for all known forms, `False` for none, or one pair of marks."""
 
 THINK_TAGS = "think_tags"
 """Name of the option, and of the model attribute, that sets how reasoning is marked."""
@@ -153,7 +153,7 @@ class Separated:
 
 
 def may_hold_reasoning(text: str) -> bool:
-    """Return False if a quick check shows that a text has no reasoning, as for most texts."""
+    """Return False if a quick check rules out reasoning in a text, as it does for most texts."""
     for character in _FIRST_CHARACTERS:  # a generator would take five times as long
         if character in text:
             return True
@@ -161,7 +161,7 @@ def may_hold_reasoning(text: str) -> bool:
 
 
 def begins_with_mark(text: str) -> bool:
-    """Return True if a known mark of reasoning begins a text."""
+    """Return True if a text begins with a known reasoning mark."""
     if not may_hold_reasoning(text):
         return False
     return _known_marks().match(text.lstrip()) is not None
@@ -189,7 +189,7 @@ def answer_of(text: str) -> str:
 
 
 def opening_mark_of(prompt: str) -> str:
-    """Return the opening mark at the end of a prompt, with the space after it; empty if it has none.
+    """Return the opening mark at the end of a prompt, with the space after it; empty if there is none.
 
     The answer to such a prompt begins inside the reasoning.
     """
@@ -203,7 +203,7 @@ def opening_mark_of(prompt: str) -> str:
 
 
 def is_mark(token: str) -> bool:
-    """Return True for a token that is a mark of reasoning, or part of a channel mark of gpt-oss."""
+    """Return True if a token is a reasoning mark, or part of a channel mark of gpt-oss."""
     if token in _CHANNEL_TOKENS:
         return True
     if any(opening == f"{token}thought" for opening, _ in MARK_PAIRS):
@@ -249,7 +249,7 @@ def _compile_marks(
     *,
     with_tags: bool,
 ) -> re.Pattern[str]:
-    """Return a pattern whose group `open` or `close` holds a mark."""
+    """Compile the marks to a pattern with the groups `open` and `close`."""
     opening = [re.escape(mark) for mark, _ in pairs]
     closing = [re.escape(mark) for _, mark in pairs]
     if with_tags:
@@ -277,7 +277,7 @@ def _separate_blocks(
 
 
 class _BlockReader:
-    """Divides a text into answer and reasoning, reading one opening or closing mark after another."""
+    """Splits a text into answer and reasoning, one opening or closing mark at a time."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -285,7 +285,7 @@ class _BlockReader:
         """Index at which the current piece begins."""
         self.is_inside = False
         self.has_opened = False
-        """True if there was an opening mark, even one that is only mentioned."""
+        """True after any opening mark, even one that is only quoted."""
         self.has_reasoning = False
         self.nested = 0
         """Number of opening marks inside the current block that may still be closed."""
@@ -295,7 +295,7 @@ class _BlockReader:
         """Start and end of an opening mark inside a line. It counts only if a closing mark follows."""
 
     def skip_special_tokens(self, first: re.Match[str]) -> None:
-        """Begin after invisible characters and special tokens if nothing else is before the first mark."""
+        """Skip invisible characters and special tokens at the start, if nothing else comes before the first mark."""
         before = _BEFORE_TEXT.match(self.text)
         if before is not None and before.end() == first.start():
             self.start = first.start()
@@ -358,7 +358,9 @@ class _BlockReader:
         return position == self.start or self.text[position - 1] == "\n"
 
     def _may_open(self, position: int) -> bool:
-        """Return True if a mark inside a line opens a block, provided that it is closed: "Sure! <think>"."""
+        """Return True if a mark inside a line opens a block, provided that a closing
+        mark follows: "Sure! <think>".
+        """
         before = self.text[self.start : position].rstrip()
         return self.has_reasoning or before.endswith(_SENTENCE_ENDS)
 
@@ -374,7 +376,7 @@ class _BlockReader:
         self.is_inside = False
 
     def _end_earlier_reasoning(self, mark: re.Match[str]) -> None:
-        """Count everything before a closing mark as reasoning."""
+        """Move everything before a closing mark to the reasoning."""
         earlier = [*self.answers, self.text[self.start : mark.start()]]
         self.thoughts.extend(earlier)
         self.answers.clear()
@@ -382,7 +384,7 @@ class _BlockReader:
         self.has_reasoning = True
 
     def _drop_last(self, mark: re.Match[str]) -> None:
-        """Remove a closing mark at the end of the text. Called if no reasoning is open."""
+        """Remove a closing mark at the end of the text, if no reasoning is open."""
         self.answers.append(self.text[self.start : mark.start()])
         self.start = len(self.text)
 
@@ -407,7 +409,7 @@ class _BlockReader:
 
 
 def _separate_words(text: str) -> Separated | None:
-    """Separate reasoning whose end is marked by words: those in `LEADING_WORDS` or `_FINAL_WORDS`."""
+    """Separate reasoning whose end is marked by a phrase from `LEADING_WORDS` or `_FINAL_WORDS`."""
     bare = text.lstrip()
     for opening, closing in LEADING_WORDS:
         if not bare.startswith(opening):
@@ -423,7 +425,7 @@ def _separate_words(text: str) -> Separated | None:
 
 
 def _separate_channels(text: str) -> Separated | None:
-    """Separate a text with channels of gpt-oss: the `final` channel is the answer, the other channels are reasoning."""
+    """Separate a text with gpt-oss channels: the `final` channel is the answer, the other channels are reasoning."""
     channels = list(_CHANNEL.finditer(text))
     if not channels or _is_quoted(text, channels[0]):
         return None
@@ -491,7 +493,7 @@ def _is_quoted(
 
 
 def _join(pieces: Iterable[str]) -> str:
-    """Return the pieces of an answer as one text, without the blank space left where reasoning was removed."""
+    """Join the pieces of an answer, without the blank space left by removed reasoning."""
     joined = ""
     for piece in map(_without_blank_start, pieces):
         if not piece.strip():

@@ -47,9 +47,9 @@ class OutputRecord:
     target: Any = None
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     tools: Sequence[Mapping[str, Any]] = ()
-    """Tools that the prompt offered, in the first round only."""
+    """Tools that the prompt offered. Recorded in the first round only."""
     follows: bool = False
-    """True if `prompt` holds only the messages after those of the round before; see `whole_prompts`."""
+    """True if `prompt` has only the messages after those of the previous round; see `whole_prompts`."""
     kind: str = "output"
 
     @property
@@ -78,24 +78,26 @@ class ScoreRecord:
     group: str | None = None
     cluster: str | None = None
     order: int = 0
-    """Position of the sample in the data, so that results do not depend on the order of answers."""
+    """Position of the sample in the data. It makes results independent of the order of answers."""
     weight: float | None = None
-    """Weight of the sample in a mean. None gives every sample the same weight."""
+    """Weight of the sample in a mean; None if all samples have the same weight."""
     kind: str = "score"
 
     @property
     def value(self) -> float | None:
-        """The score's value, or the first of several named values; `None` without a verdict."""
+        """The score's value, or the first of several named values; `None` if there is no verdict."""
         if self.outcome in UNRESOLVED:
             return None
         return next(iter(self.values.values()), None)
 
 
 CUT_ANSWERS = "cut_answers"
-"""Key in `Result.details`: the number of answers that `max_tokens` cut and that were still scored."""
+"""Key in `Result.details`: the number of scored answers that `max_tokens` had cut."""
 
 FLOOR = "floor"
-"""Key in `Result.details`: the score of an agent that does nothing, or the chance level, as `value` and `agent`."""
+"""Key in `Result.details` for the floor, with `value` and `agent`: the score of an idle
+agent, or the chance level.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class Result:
     outcomes: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     groups: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     parsed_value: float | None = None
-    """The value of the metric over those answers that could be parsed."""
+    """The metric computed only from answers that could be parsed."""
     bounds: tuple[float, float] | None = None
     """Worst and best value, if all samples without a verdict were wrong, or all right."""
     flags: tuple[str, ...] = ()
@@ -127,7 +129,7 @@ class Result:
 
     @property
     def reducer(self) -> str:
-        """How repeated answers to a sample are combined into one value."""
+        """Name of the rule that combines repeated answers to a sample into one value."""
         epochs = self.details.get("epochs")
         if isinstance(epochs, Mapping):
             return str(epochs.get("reducer", "mean"))
@@ -202,7 +204,7 @@ def _part_from_plain(
     plain: Mapping[str, Any],
     blobs: Mapping[str, Media],
 ) -> Part:
-    """Return a part from a journal line; `blobs` has its media by digest."""
+    """Build a part from its JSON in the journal. `blobs` maps digests to media."""
     kind = plain.get("type")
     if kind in MEDIA_KINDS and "sha256" in plain:
         medium = blobs[plain["sha256"]]
@@ -220,7 +222,7 @@ def _part_from_plain(
 def whole_prompts(
     records: Sequence[OutputRecord],
 ) -> list[Sequence[Mapping[str, Any]]]:
-    """Return the prompt of each round of a sample in full, from the records of all its rounds in order.
+    """Return the complete prompt of each round of a sample, from the records of all its rounds in order.
 
     The record of a later round of a tool task has only the new messages: the model's calls and their results.
     """
@@ -235,7 +237,7 @@ def whole_prompts(
 
 
 def with_whole_prompts(records: Sequence[OutputRecord]) -> list[OutputRecord]:
-    """Return the rounds of a sample, each with its prompt in full."""
+    """Return the rounds of a sample, each with its complete prompt."""
     prompts = whole_prompts(records)
     return [
         replace(record, prompt=prompt, follows=False) if record.follows else record
@@ -285,7 +287,7 @@ def _finite(number: float) -> float | str:
 
 
 def _answer_part(part: Part) -> dict[str, Any]:
-    """Return a part of an answer as JSON. For a medium this includes its size, which is not part of a request key."""
+    """Return a part of an answer as JSON. For a medium this includes its size, which request keys leave out."""
     if isinstance(part, Media):
         return {**part_to_plain(part), **part.facts}
     return part_to_plain(part)
@@ -320,7 +322,7 @@ def output_from_plain(
     plain: Mapping[str, Any],
     blobs: Mapping[str, Media] = EMPTY,
 ) -> Output:
-    """Build the output that a journal line stores as JSON."""
+    """Build an output from its JSON in the journal."""
     error = plain.get("error")
     usage = plain.get("usage")
     return Output(

@@ -1,4 +1,4 @@
-"""Requests: exactly what a model is asked, and the key under which its answer is stored.
+"""Requests: the exact input of a model, and the key under which its answer is stored.
 
 The key is a hash of the model identity, the rendered messages (media by digest), options, hints, seed, repeat index
 and, if sampling is involved, the inputs of the random numbers. Batching and scheduling are never part of it.
@@ -38,7 +38,7 @@ _NUMBERS: Mapping[str, tuple[float, float]] = {
 }
 """Smallest and largest value of each numeric option. Infinite values are not allowed."""
 _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
-"""Options that services accept from -2 to 2. Checked where users set them, not where code builds a request."""
+"""Options that services accept from -2 to 2. Checked when users set them, not when code builds a request."""
 _ABOVE_LEAST = frozenset({"repetition_penalty"})
 """Options that must be greater than their smallest value."""
 _COUNTS = {"n": 1, "max_tokens": 1, "logprobs": 0, "top_k": -1}
@@ -56,7 +56,7 @@ _SEEDS = 2**31 - _APART
 
 @dataclass(frozen=True, slots=True)
 class GenerateOptions:
-    """How to sample an answer. None leaves the choice to the model."""
+    """Generation options. None leaves a setting to the model."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -74,10 +74,10 @@ class GenerateOptions:
     repetition_penalty: float | None = None
     reasoning_effort: str | None = None
     response_format: str | None = None
-    """`json` asks for a JSON object if the backend can guarantee one."""
+    """`json` requests a JSON object if the backend can guarantee one."""
 
     def __post_init__(self) -> None:
-        """Normalize values, so that equal options give equal bytes in a key: `1` and `1.0`, a list and a tuple."""
+        """Normalize values, so that equal options give equal keys: `1` and `1.0`, a list and a tuple."""
         if type(self.stop) is not tuple:
             if isinstance(self.stop, str):
                 stop = (self.stop,)
@@ -112,7 +112,7 @@ class GenerateOptions:
             )
 
     def set(self, **changes: object) -> "GenerateOptions":
-        """Return a copy with some options changed. An unknown option raises an error with the nearest name."""
+        """Return a copy with some options changed. For an unknown option, raise an error with the nearest name."""
         for name in changes:
             if name not in OPTION_NAMES:
                 fix = suggest(name, sorted(OPTION_NAMES), "known:")
@@ -178,19 +178,19 @@ class Prompt:
     produces: tuple[str, ...] = ("text",)
     """Requested kinds of output: text, image, audio."""
     continuations: tuple[str, ...] | None = None
-    """Texts to compute the likelihood of after the messages. None asks for generation."""
+    """Texts whose likelihood after the messages is computed. None requests generation instead."""
     rolling: bool = False
-    """Compute the likelihood of the messages' own text from the first token, for perplexity."""
+    """Compute the likelihood of the messages' text itself from the first token, for perplexity."""
     options: GenerateOptions | None = None
     """Options for this prompt only, overriding those of the task."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Notes for the record about how the prompt was built: shot ids, builder, fallbacks."""
+    """Details of how the prompt was built, for the record: shot ids, builder, fallbacks."""
     tools: tuple[Tool, ...] = ()
     """Functions that the model may call."""
     tool_choice: str | None = None
     """`auto`, `none`, `required`, or the name of the tool that must be called. None leaves it to the service."""
     parallel_calls: bool | None = None
-    """Whether one answer may hold several calls. None leaves it to the service."""
+    """True if one answer may contain several calls. None leaves it to the service."""
 
     @property
     def role(self) -> str:
@@ -224,7 +224,7 @@ class Request:
     """Seed for a service or a user's function. None if the run has no seed."""
     repeat: int = 0
     state: Any = None
-    """Opaque turn state that the model returned in the previous round of the dialogue."""
+    """Opaque dialogue state that the model returned in the previous round."""
     hints: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Further values that are passed to the model. Empty, except for toolkits that pass a benchmark's name."""
     key: str = ""
@@ -236,7 +236,7 @@ class Request:
     A request that belongs to no sample has none; its prompt, seed and repeat index are used instead.
     """
     think_tags: ThinkTags = None
-    """How reasoning is marked in the answer. Models may ignore it."""
+    """How reasoning is marked in the answer. Not every model uses it."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -271,12 +271,12 @@ def seeds_of(
 
 
 def repeated(seed: int, repeat: int) -> int:
-    """Return the seed for one repeat. Candidates of different repeats never share a seed."""
+    """Return the seed for one repeat. No two repeats share a candidate seed."""
     return seed + repeat * _APART
 
 
 class KeyMaker:
-    """Computes request keys for one model. The part that does not change is hashed once."""
+    """Computes request keys for one model. The constant part is hashed once."""
 
     def __init__(self, identity: Mapping[str, Any]) -> None:
         # Keys are stored and shared. A fast digest of a short secret could be guessed from them.
@@ -312,7 +312,7 @@ class KeyMaker:
         previous: str = "",
         draw: str = "",
     ) -> str:
-        """Return the key of a request from its parts, so that the request itself need not be built."""
+        """Return the key for the parts of a request, without building the request."""
         if options is not self._options:
             self._options = options
             self._start = self._base.copy()
@@ -396,7 +396,7 @@ class KeyMaker:
 
 
 def _may_draw(prompt: Prompt, options: GenerateOptions) -> bool:
-    """Return True if the answer may involve sampling. If not, samples with equal prompts share a cached answer."""
+    """Return True if the answer may be sampled. If not, samples with equal prompts share a cached answer."""
     if prompt.continuations is not None or prompt.rolling:
         return False
     return options.temperature != 0 or prompt.produces != ("text",)

@@ -14,12 +14,12 @@ class Requirement:
 
     package: str
     feature: str
-    """Name of the library, and what it is for, as messages show it."""
+    """Name and purpose of the library, for messages."""
     pip: str
     """Arguments of `pip install`."""
 
     def check(self, where: str | None = None) -> None:
-        """Raise `MissingExtra` if the library is not installed. Import nothing."""
+        """Raise `MissingExtra` if the library is not installed. The library is not imported."""
         try:
             spec = importlib.util.find_spec(self.package)
         except (ImportError, ValueError):  # hidden, or a stub without a spec

@@ -27,17 +27,17 @@ _OWN_LETTER = re.compile(
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 REFERENCE_COLUMNS = ("references", "reference", "answers")
-"""Columns that may hold a reference answer for each round of a dialogue. The first one present is used."""
+"""Columns that may hold a reference answer for each round of a dialogue. The first existing one is used."""
 
 CHOICE_ORDER = "choice_order"
-"""Field of a sample with shuffled options: their original letters in the order shown, such as `CABD`."""
+"""Field of a sample with shuffled options: their original letters in the displayed order, such as `CABD`."""
 ORIGINAL_LETTER = "original_letter"
-"""Key in the details of a score: the letter that the chosen option has in the data, if options were shuffled."""
+"""Key in `Score.details`: the chosen option's letter in the data, if options were shuffled."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """A target with several required parts. A tuple among the parts means that any of its entries is enough."""
+    """A target with several required parts. Any entry of a tuple satisfies its part."""
 
     parts: tuple[str | tuple[str, ...], ...]
 
@@ -52,7 +52,7 @@ class Sample:
     input: str | tuple[Message, ...] = ""
     """The question as text, or as messages."""
     target: Any = None
-    """Text, a list or tuple (any of them is right), `AllOf`, or what the scorer understands.
+    """Text, a list or tuple (any entry is right), `AllOf`, or any value that the scorer supports.
 
     None if no answer is right.
     """
@@ -60,11 +60,11 @@ class Sample:
     fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """The row from which the sample was built, unchanged."""
     media: tuple[Media, ...] = ()
-    """Images, audio clips and videos of the question, in the order shown."""
+    """Images, audio clips and videos of the question, in the order of display."""
     tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """Values for breakdowns: `{"subject": "law"}` gives one line per subject."""
     group: str | None = None
-    """Samples scored together: rotations of one question, both questions about an image."""
+    """Name shared by samples that are scored together: rotations of one question, both questions about an image."""
     cluster: str | None = None
     """Name shared by samples that depend on each other. Standard errors treat them as one unit."""
     turns: tuple[Any, ...] = ()
@@ -111,7 +111,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class BadSample:
-    """A row that could not become a sample. It is listed and counted as `data_error`, never dropped silently."""
+    """A row that could not become a sample. It is reported as `data_error`, never dropped silently."""
 
     id: str
     error: DataError

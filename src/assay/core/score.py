@@ -25,7 +25,7 @@ class Outcome(StrEnum):
     JUDGE_ERROR = "judge_error"
     DATA_ERROR = "data_error"
     LIMIT_TURNS = "limit:turns"
-    """The sample reached its limit on turns. What it answered so far is scored, and the score counts."""
+    """The sample reached its limit on turns. Its answers so far are scored, and the score counts."""
     LIMIT_CALLS = "limit:calls"
     LIMIT_TOKENS = "limit:tokens"
     LIMIT_COST = "limit:cost"
@@ -51,16 +51,16 @@ UNRESOLVED = frozenset({Outcome.MODEL_ERROR, Outcome.JUDGE_ERROR, Outcome.DATA_E
 @quick
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One value, or several named ones, with the outcome and its explanation."""
+    """One value, or several named ones, with the outcome and its details."""
 
     value: float | Mapping[str, float] | None
     outcome: Outcome = Outcome.SCORED
     answer: str | None = None
-    """The text that was extracted from the output and compared."""
+    """The extracted text that was compared."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """How the score came about: the rule that matched, counts to pool over a run, the judge's reply."""
+    """Explanation of the score: the rule that matched, counts to pool over a run, the judge's reply."""
     candidates: tuple[float | None, ...] = ()
-    """The value of each candidate if there were several. `value` then combines them."""
+    """The values of the single candidates, if there are several. `value` combines them."""
 
     @classmethod
     def unparsed(cls, **details: object) -> "Score":
@@ -143,7 +143,9 @@ class ValueScale:
         return tuple(dict.fromkeys([*self.directions, *self.ends]))
 
     def of(self, name: str) -> "ValueScale":
-        """Return the scale of one value. A derived name (`correct.majority`) has the same scale."""
+        """Return the scale of one named value. Derived names such as `correct.majority`
+        use the scale of their base name.
+        """
         if not self.names:
             return self
         return ValueScale(
@@ -174,7 +176,7 @@ def _look_up(
 
 
 def _check_bounds(pair: object, what: str) -> Bounds:
-    """Return the lowest and the highest value as floats. Return None if either is unlimited, as in `(0, None)`."""
+    """Return a pair of bounds as floats, or None if either is unlimited, as in `(0, None)`."""
     if pair is None:
         return None
     try:

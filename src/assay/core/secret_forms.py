@@ -1,4 +1,4 @@
-"""Spellings of secrets: how a known one may be encoded, and the forms of keys, passwords and headers in text.
+"""Spellings of secrets: encodings of known secrets, and the patterns of keys, passwords and headers in text.
 
 Used by `core.secrets` only.
 """
@@ -26,7 +26,7 @@ _SERVICE_KEYS = "|".join(
     )
 )
 _AFTER_SCHEME = r"[^\s$\[]\S{7,}"
-"""Pattern of a credential after `Bearer` or `Basic`. It excludes `${env:NAME}` and `[redacted]`."""
+"""Pattern of a credential after `Bearer` or `Basic`, except `${env:NAME}` and `[redacted]`."""
 _KEY = re.compile(
     r"(?<![\w-])(?:"
     + _SERVICE_KEYS
@@ -64,7 +64,7 @@ _FROM = re.compile(r"[^\s\"'(),;]*")
 
 
 def has_known_form(text: str) -> bool:
-    """Return True if the text contains something in the form of a known service's key."""
+    """Return True if the text contains a key in the form of a known service."""
     return _KEY.search(text) is not None
 
 
@@ -91,7 +91,7 @@ def _path_around(
     text: str,
     match: re.Match[str],
 ) -> str:
-    """Return a match together with the path that contains it, without a line number: `/runs/sk-abcdefgh/log.txt`."""
+    """Return the path that contains a match, without a line number, as in `/runs/sk-abcdefgh/log.txt`."""
     before = _UP_TO.search(text[: match.start()])
     after = _FROM.match(text, match.end())
     path = match[0]
@@ -126,7 +126,7 @@ def hidden_forms(
 
 @lru_cache(maxsize=64)
 def forms_of(secrets: frozenset[str]) -> tuple[str, ...]:
-    """Return all spellings of the secrets, longest first because one may be a prefix of another."""
+    """Return all spellings of the secrets, longest first, because one may be a prefix of another."""
     forms: set[str] = set()
     for secret in secrets:
         forms |= _spellings(secret)
@@ -173,7 +173,7 @@ def _spellings(secret: str) -> set[str]:
 
 
 def _in_base64(secret: str) -> set[str]:
-    """Return the base64 text of a secret, alone or at each alignment inside longer data.
+    """Return the base64 forms of a secret, alone and at each alignment inside longer data.
 
     Characters that also encode bytes before or after the secret are left out.
     """

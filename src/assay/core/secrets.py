@@ -84,7 +84,7 @@ Its second argument is True if the value is certainly a secret.
 
 
 def redact_options(options: T) -> T:
-    """Return plain options with a digest in place of each secret.
+    """Return options with a digest in place of each secret.
 
     Equal options stay equal, and different options stay different.
     """
@@ -92,7 +92,7 @@ def redact_options(options: T) -> T:
 
 
 def secrets_of(options: object) -> dict[str, bool]:
-    """Return the secrets among plain options, each with True if its option's name or its form proves that it is one.
+    """Return the secrets among options, each with True if its option's name or its form proves that it is secret.
 
     Values named by a reference or by an option such as `api_key_env` are included.
     """
@@ -121,7 +121,7 @@ _changes = 0
 
 
 def remember(secrets: Mapping[str, bool] | Iterable[str]) -> None:
-    """Remember secrets that this process received, and whether each is certain."""
+    """Remember secrets of this process, and for each whether it is certainly one."""
     global _changes
     for secret, is_sure in (
         secrets if isinstance(secrets, Mapping) else dict.fromkeys(secrets, True)
@@ -137,26 +137,28 @@ def learn(*options: object) -> None:
 
 
 def remembered() -> tuple[int, Mapping[str, bool]]:
-    """Return all secrets remembered so far, and a counter that grows whenever one is added."""
+    """Return all remembered secrets, and a counter that changes whenever one is added."""
     return _changes, _is_given
 
 
 def forget() -> None:
-    """Forget all secrets. For tests."""
+    """Forget all secrets. Tests use this."""
     global _changes
     _is_given.clear()
     _changes += 1
 
 
 def variable(name: str) -> str | None:
-    """Return an environment variable and remember its value as a secret, or None if it is not set."""
+    """Return the value of an environment variable and remember it as a secret; None if the variable is not set."""
     value = os.environ.get(name)
     remember([value.strip()] if value and value.strip() else [])
     return value
 
 
 def fill_references(value: T, what: str) -> T:
-    """Replace each `${env:NAME}` by the environment's value. `what` names the value in the error if it is not set."""
+    """Replace each `${env:NAME}` by the environment variable. `what` names the value in
+    the error for a missing variable.
+    """
 
     def found(match: re.Match[str]) -> str:
         value_of_variable = variable(match.group(1))
@@ -207,7 +209,7 @@ def redact_secrets(
     text: str,
     secrets: Iterable[str],
 ) -> str:
-    """Return the text without the given secrets, in every spelling."""
+    """Remove the given secrets from a text, in every spelling."""
     for form in forms_of(frozenset(secrets)):
         if form in text:
             if len(form) >= SHORTEST:
@@ -321,7 +323,7 @@ def _in_text(text: str, hide: Hide) -> str:
 
 
 def _redact_url(url: str, hide: Hide) -> str:
-    """Redact the password, the query and the keys in the path of a URL, or of a local path with `?` options."""
+    """Redact the password, the query and keys in the path of a URL, or of a local path with `?` options."""
     scheme, mark, rest = url.partition("://")
     is_local = not mark
     if is_local:
@@ -379,7 +381,7 @@ def _member(
 
 
 def _references(options: object) -> Iterator[str]:
-    """Yield the names of environment variables in options."""
+    """Yield the names of environment variables to which options refer."""
     for path, text in _texts(options):
         if path.endswith("_env"):
             yield text  # `api_key_env`: the name of the variable itself

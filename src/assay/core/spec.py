@@ -1,6 +1,7 @@
-"""Specs: a component as plain data, so that a stored run can rebuild it.
+"""Specs: components as plain data, from which a stored run can rebuild them.
 
-A spec is a name with options: `{"name": "choice", "layout": "lines"}`. The name is registered, or `file.py:attribute`.
+A spec is a name with options: `{"name": "choice", "layout": "lines"}`. The name is registered, or
+`file.py:attribute`.
 """
 
 import json
@@ -56,7 +57,7 @@ class Spec:
         )
 
     def to_plain(self) -> str | dict[str, object]:
-        """Return the shortest JSON that `of` reads back."""
+        """Return the shortest JSON from which `of` builds an equal spec."""
         if not self.options:
             return self.name
         if "name" in self.options:

@@ -10,7 +10,7 @@ from .sample import EMPTY
 
 @dataclass(frozen=True, slots=True)
 class Fewshot:
-    """Solved examples before the question. The questions stay the same for every number of shots."""
+    """Solved examples before the question. The evaluated questions do not depend on the number of shots."""
 
     num: int = 0
     source: Any = None
@@ -25,7 +25,7 @@ class Fewshot:
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """Where the rows of a shipped benchmark come from: `--data` and `$ASSAY_DATA` first, then the hub."""
+    """Source of a shipped benchmark's rows: `--data` and `$ASSAY_DATA` first, then the hub."""
 
     hub: str = ""
     """Hugging Face id, as `org/name`."""
@@ -34,11 +34,11 @@ class DataSource:
     local: tuple[str, ...] = ()
     """File names to look for under `--data` or `$ASSAY_DATA`. The first existing one is used."""
     package: str = ""
-    """A file inside the assay package, for sets that ship with it."""
+    """A data file inside the assay package."""
     mini: str = ""
-    """A file inside the assay package with a few rows in the same format, used by `--data mini`."""
+    """A small data file inside the assay package in the same format, used by `--data mini`."""
     read: Any = None
-    """A function from the located data to samples, for sets that are not a single file."""
+    """Function from the located data to samples, for data that is not a single file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Measure:
     """One way to measure a task: a prompt, scorers, and the abilities that the model needs."""
 
     name: str
-    """Becomes part of the protocol id: `letter_likelihood`, `text_likelihood`, `first_token`, `letter`."""
+    """Name that becomes part of the protocol id: `letter_likelihood`, `text_likelihood`, `first_token`, `letter`."""
     template: Any = None
     """Template that replaces the task's. None keeps the task's template."""
     scorers: tuple[Any, ...] = ()
@@ -70,13 +70,13 @@ class Task:
     dataset: Any = None
     """A path, rows, a function that yields rows or samples, a `DataSource`, or the name of a dataset."""
     to_sample: Any = None
-    """A function from a row to a `Sample`, if the columns alone are not enough."""
+    """Function from a row to a `Sample`, if naming columns is not enough."""
     template: Any = None
     """A function of the sample, Jinja text, messages, or a template's name. None derives it from the columns."""
     scorers: tuple[Any, ...] = ()
     """Scorer names, specs or functions. Empty derives them from the columns."""
     summarizers: tuple[Any, ...] = ()
-    """Summarizer names, specs or functions. Empty uses each scorer's own, by default the mean."""
+    """Summarizer names, specs or functions. Empty uses the scorers' defaults, usually the mean."""
     options: GenerateOptions = DEFAULT_OPTIONS
     fewshot: Fewshot = Fewshot()
     protocol: str = ""
@@ -88,19 +88,19 @@ class Task:
     """
     epochs: int = 1
     reducer: str = "mean"
-    """How repeats of one sample become one value: mean, majority, max, pass@k."""
+    """Rule that combines repeats of one sample into one value: mean, majority, max, pass@k."""
     columns: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Roles of columns whose names are not recognised: `{"target": "gold"}`."""
+    """Roles of columns with unrecognised names: `{"target": "gold"}`."""
     tags: tuple[str, ...] = ()
-    """Columns by which the result is broken down."""
+    """Columns for which the result is broken down."""
     subset: str = ""
-    """Keep only samples with this tag value, written as in a task's name: `high_school_biology`."""
+    """Tag value of the samples to keep, in the form used in a task's name: `high_school_biology`."""
     cluster: str | None = None
     """The column that groups dependent samples."""
     roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """Free roles mapped to chat roles, for models that accept chat only."""
     history: str = "model"
-    """Which answers a dialogue continues from: the `model`'s own or the `reference` ones."""
+    """Answers from which a dialogue continues: the `model`'s own or the `reference` ones."""
     measures: tuple[Any, ...] = ()
     """Measures of the task, best first: each a `Measure`, or the name of a standard one.
 
@@ -121,11 +121,12 @@ class Task:
     tool_choice: str | None = None
     """`auto`, `none`, `required`, or the name of a tool. None leaves it to the service."""
     user: str | None = None
-    """Instruction for a model that plays the user, as Jinja text with the columns of the row. That model has the
-    role `user`.
+    """Instruction for a model that plays the user, as Jinja text with the columns of the row.
+
+    That model has the role `user`.
     """
     state: Any = None
-    """A function of the sample that returns the state its tools share; scorers read it as `output.state`."""
+    """Function of the sample that returns the state shared by its tools. Scorers read it as `output.state`."""
     limits: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Limits of one sample with tools: `turns`, `calls`, `tokens`, `cost`, `seconds`, `call_seconds`."""
     driver: Any = None
@@ -139,9 +140,9 @@ class Task:
     citation: str = ""
     licence: str = ""
     allow_urls: bool = False
-    """Allow fetching media that rows name by URL."""
+    """Allow downloads of media that rows name by URL."""
     data_hint: str = ""
-    """What `--data` expects, shown when the data cannot be found."""
+    """Description of the data that `--data` expects, shown if none is found."""
     foreign: bool = field(
         default=False,
         repr=False,

@@ -70,7 +70,7 @@ def deliver_to(
     settle: Callable[[Any], None],
     value: object,
 ) -> None:
-    """Set the result of a future from another thread, by calling `settle` in its event loop."""
+    """Set the result of a future in another event loop, by calling `settle` there."""
 
     def deliver() -> None:
         if not future.done():

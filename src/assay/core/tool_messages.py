@@ -43,11 +43,11 @@ _UNLINKED = "\x00"
 
 @dataclass(frozen=True, slots=True)
 class ToolTurn:
-    """The contents of a turn with calls or results, before media and texts are built."""
+    """The contents of a turn with calls or results, before texts and media are converted to parts."""
 
     role: str
     contents: tuple[Any, ...]
-    """Texts, content dictionaries, calls and results, in order. A result's parts are still plain contents."""
+    """Texts, content dictionaries, calls and results, in order. The contents of results are not converted yet."""
 
 
 def read_tool_turn(turn: Mapping[str, Any]) -> ToolTurn | None:
@@ -78,7 +78,7 @@ def read_tool_turn(turn: Mapping[str, Any]) -> ToolTurn | None:
 
 
 def _contents(turn: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the texts and other contents of a turn besides its calls."""
+    """Return the contents of a turn other than its calls."""
     content = turn.get("content")
     if content is None:
         return ()
@@ -276,12 +276,12 @@ def _hermes_result(text: str) -> ToolResult:
 
 
 class CallLinks:
-    """Gives ids to calls without one, and links results to calls, in the order of a conversation."""
+    """Gives ids to calls without one, and links results to their calls, in the order of a conversation."""
 
     def __init__(self) -> None:
         self._count = 0
         self._open: list[tuple[str, str]] = []
-        """Id and name of each call that has no result yet."""
+        """Id and name of each call without a result so far."""
         self._known: set[str] = set()
 
     def call(self, call: ToolCall) -> ToolCall:
@@ -295,7 +295,7 @@ class CallLinks:
         return call
 
     def result(self, result: ToolResult) -> ToolResult:
-        """Return the result with the id of its call. Raise `ValueError` if no call matches."""
+        """Return the result with the id of its call. Raise `ValueError` if no call matches it."""
         call_id = result.call_id
         if call_id.startswith(_UNLINKED):
             call_id = self._named(call_id.removeprefix(_UNLINKED))

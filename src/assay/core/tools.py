@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 """The schema of a tool without parameters."""
 TOOL_CHOICES = ("auto", "none", "required")
-"""Values of `tool_choice` besides the name of a tool."""
+"""Allowed values of `tool_choice`, besides the name of a tool."""
 TOOLS_ROLE = "tools"
-"""The role under which the journal stores the results of calls: `TASK#tools`."""
+"""The journal's role name for results of calls, as in `TASK#tools`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that a model may call, as it is described to the model."""
+    """A function that a model may call, in the form shown to the model."""
 
     name: str
     description: str = ""
@@ -44,15 +44,15 @@ class Tool:
 @quick
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool, as a model wrote it."""
+    """A tool call that a model wrote."""
 
     id: str
     """Id that joins the call to its result."""
     name: str
     arguments: Mapping[str, Any] | str
-    """Arguments by name. Text if the model wrote something that is not a JSON object."""
+    """Arguments by name, or text if the model wrote anything other than a JSON object."""
     signature: str = ""
-    """Opaque text that a service requires to be sent back with the call."""
+    """Opaque text that a service requires when the call is sent back."""
     kind: ClassVar[str] = "tool_call"
 
     @property
@@ -80,12 +80,12 @@ class ToolCall:
 @quick
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool returned for one call."""
+    """The result of one tool call."""
 
     call_id: str
     parts: "tuple[Part, ...]" = ()
     error: str = ""
-    """Why the call has no result: `raised`, `timeout`, `unknown_tool`, `bad_arguments`, … Empty if it has one.
+    """Kind of failure: `raised`, `timeout`, `unknown_tool`, `bad_arguments`, … Empty if the call succeeded.
 
     The message for the model is in `parts`.
     """
@@ -99,7 +99,7 @@ class ToolResult:
 
 
 def part_words(part: object) -> str:
-    """Return the text of a part of a result, a structured value as JSON; empty for media."""
+    """Return the text of one part of a result, a structured value as JSON; empty for media."""
     if hasattr(part, "value"):
         return json.dumps(
             part.value,
@@ -111,9 +111,9 @@ def part_words(part: object) -> str:
 
 
 def read_arguments(value: object) -> Mapping[str, Any] | str:
-    """Return the arguments of a call: a JSON object, or the text if it is not one.
+    """Return the arguments of a call as a mapping, or as text if they are not a JSON object.
 
-    Empty arguments are an empty object, because services write them for a tool without parameters.
+    Empty arguments are an empty mapping, because services write them for a tool without parameters.
     """
     if isinstance(value, Mapping):
         return dict(value)
@@ -135,9 +135,9 @@ def read_arguments(value: object) -> Mapping[str, Any] | str:
 
 
 def read_tools(value: object) -> tuple[Tool, ...]:
-    """Return the tools in a value: JSON text, a list, or a single declaration. Raise `ValueError` if one is unreadable.
+    """Return the tools in a value: JSON text, a list, or a single declaration. Raise `ValueError` if one is invalid.
 
-    The same name twice is an error, because a model could not say which one it calls.
+    A duplicate name is an error, because a call could not be assigned to one of the tools.
     """
     if isinstance(value, str):
         value = _decode(value)
@@ -157,7 +157,7 @@ def read_tools(value: object) -> tuple[Tool, ...]:
 
 
 def _decode(text: str) -> object:
-    """Parse tools that are given as JSON text."""
+    """Parse the JSON text of tool declarations."""
     try:
         return json.loads(text)
     except ValueError as error:
@@ -165,7 +165,7 @@ def _decode(text: str) -> object:
 
 
 def _read_declarations(entry: object) -> list[Tool]:
-    """Return the tool of one entry; Gemini lists several under `functionDeclarations`."""
+    """Return the tools in one entry; Gemini lists several under `functionDeclarations`."""
     if isinstance(entry, str):
         entry = _decode(entry)
     if isinstance(entry, Tool):
@@ -235,7 +235,7 @@ TYPE_NAMES = {
     "float": "number",
     "tuple": "array",
 }
-"""Names of types in Gemini's and BFCL's schemas, and the JSON schema type of each."""
+"""The JSON schema type for each type name in Gemini's and BFCL's schemas."""
 
 
 def with_usual_types(schema: object) -> object:
@@ -277,7 +277,7 @@ def check_tool_choice(
 def read_tool_choice(value: object) -> str | None:
     """Return a tool choice as `auto`, `none`, `required` or a tool's name; None if there is none.
 
-    Raise `ValueError` if it is unreadable.
+    Raise `ValueError` if it is invalid.
     """
     if value is None or value == "":
         return None

@@ -23,7 +23,7 @@ class UntrustedCode(UsageError):
 
 
 class Gate:
-    """What the command line allows while the settings of another user's run folder are read."""
+    """What the command line allows to run while the settings of another user's run folder are read."""
 
     def __init__(
         self,
@@ -52,7 +52,9 @@ class Gate:
         return word in self._words
 
     def refusal(self, what: str, remedy: str) -> UntrustedCode:
-        """Return the error that refuses what a run folder of another user requests."""
+        """Return the error for something that another user's run folder requests and
+        the command line does not allow.
+        """
         return UntrustedCode(
             f"this run asks for {what}, and {self.why}",
             where=self.where,
@@ -62,7 +64,7 @@ class Gate:
 
 @contextmanager
 def guarded(gate: Gate | None) -> Iterator[None]:
-    """Keep a gate active during the block. Without a gate, do nothing."""
+    """Activate a gate during the block. Without a gate, do nothing."""
     if gate is None:
         yield
         return
@@ -100,7 +102,7 @@ def check_option(name: str, value: object) -> None:
 
 
 def _file_of(text: str) -> str:
-    """Return the file in `FILE.py:name`, `worker/FILE.py:Class` or `role=FILE.py`, or the path itself."""
+    """Return the file of a reference such as `FILE.py:name` or `worker/FILE.py:Class`, or the text itself."""
     path, colon, _ = text.rpartition(":")
     if not (colon and path.endswith(".py")):
         path = text
@@ -111,7 +113,7 @@ def _file_of(text: str) -> str:
 
 
 def _texts(values: object) -> Iterator[str]:
-    """Yield all texts in a command's settings, including option names."""
+    """Yield all texts in the settings of a command, including option names."""
     if isinstance(values, str):
         yield values
     elif isinstance(values, os.PathLike):

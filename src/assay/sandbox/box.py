@@ -29,7 +29,7 @@ class Tier(Protocol):
 
 
 class Sandbox:
-    """Runs commands in one tier. Every command starts with the files that were written before."""
+    """Runs commands in one tier. Every command starts with the same files, those written beforehand."""
 
     def __init__(
         self,

@@ -206,9 +206,9 @@ class Bubblewrap:
         return settings_of(command, limits, None, **more)
 
     def _more_limits(self) -> dict[str, int]:
-        """Return the kernel limits that are different in a workspace.
+        """Return the kernel limits of a workspace that differ from those of other sandboxes.
 
-        Programs such as node reserve far more addresses than they use. Their real usage is counted from outside.
+        Programs such as node reserve far more address space than they use. Their real usage is measured from outside.
         """
         if not self.workspace:
             return {}
@@ -230,7 +230,7 @@ class Bubblewrap:
                 yield from ("--symlink", f"{ROOT}{name}", name)
 
     def fork_uid(self) -> int:
-        """Return the uid that a fork gets, as seen from the forking process."""
+        """Return the uid for a fork, as the forking process sees it."""
         return fresh_uid() if self._is_root else NOBODY
 
     def _namespaces(self, forks: bool = False) -> Iterator[str]:
@@ -291,7 +291,7 @@ def _host_files(program: Path) -> tuple[str, ...]:
 
 
 def _parents(path: Path) -> Iterator[str]:
-    """Yield bubblewrap options that create the folders above a mounted path so that every user may enter them."""
+    """Yield bubblewrap options that create the folders above a mounted path, with access for every user."""
     for folder in reversed(path.parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(folder))
 

@@ -108,7 +108,7 @@ def _run(
     code: str,
     *words: str,
 ) -> Execution:
-    """Run Python code in the tier: in a fork if the tier has forks, else in a separate interpreter."""
+    """Run Python code in the tier: in a fork if the tier supports it, else in a separate interpreter."""
     flags = () if has_forks(tier) else ("-I", "-S")
     with Sandbox(tier, limits) as box:
         box.write("main.py", code)
@@ -143,7 +143,7 @@ def succeeding_attacks(
 
 
 def _try_time_limit(tier: Tier) -> str:
-    """Return an error text if the tier does not end code at its time limit."""
+    """Return an error text if the tier does not stop code at its time limit."""
     started = time.monotonic()
     done = _run(tier, _LATE, "while True: pass")
     orphan = _run(tier, replace(_LATE, wall_seconds=5), _ORPHAN)
@@ -157,7 +157,7 @@ def _try_time_limit(tier: Tier) -> str:
 
 
 def _try_large_output(tier: Tier) -> str:
-    """Return an error text if the tier does not cut large output."""
+    """Return an error text if the tier does not truncate large output."""
     done = _run(
         tier,
         Limits(
@@ -180,7 +180,7 @@ def _try_full_disk(tier: Tier) -> str:
 
 
 def _try_kernel_buffers(tier: Tier) -> str:
-    """Return an error text if code can fill buffers of the kernel."""
+    """Return an error text if code can fill kernel buffers."""
     done = _run(tier, replace(TRIED, memory_mb=64), _BUFFERS)
     is_held = b"buffered" in done.stdout and os.stat("/proc/self/fd").st_size > 0
     return "code inside fills buffers of the kernel" if is_held else ""
@@ -238,7 +238,7 @@ def _attack_targets() -> Iterator[tuple[dict[str, Any], Any]]:
 def _names(folder: str) -> list[str]:
     """Return names in a folder of the host that code in a sandbox must not see.
 
-    Leave out the names on the paths of the interpreter and of the sandbox's own folders, which it may see.
+    Names on the paths of the interpreter and of the sandbox's own folders are left out, because code may see them.
     """
     allowed_paths = {
         allowed_path
@@ -300,7 +300,7 @@ _ELSE = "`assay doctor` says what each tier lacks"
 
 @dataclass(frozen=True)
 class Engine:
-    """The container engine and image of the tier `container`; empty to search for them."""
+    """The container engine and image of the tier `container`. Empty fields are determined automatically."""
 
     program: str = ""
     image: str = ""
@@ -309,7 +309,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class Choice:
-    """The tier to use, or None, with the reasons why better tiers were refused."""
+    """The selected tier, or None, with the reasons why better tiers were refused."""
 
     tier: Tier | None
     refused: tuple[tuple[str, str], ...] = ()
@@ -318,7 +318,7 @@ class Choice:
 
     @property
     def reasons(self) -> str:
-        """One line with the reason why each better tier was refused."""
+        """The reasons why better tiers were refused, on one line."""
         return "; ".join(f"{name}: {why}" for name, why in self.refused)
 
     @property
@@ -338,7 +338,7 @@ def choose(
     wanted: str = "auto",
     engine: Engine = Engine(),
 ) -> Choice:
-    """Return the best tier that can be used (`wanted="auto"`), or the named one.
+    """Return the best tier that passes its self-test (`wanted="auto"`), or the named one.
 
     The tier is tested once per process. `auto` never chooses the tier `none`.
     """
@@ -347,7 +347,7 @@ def choose(
 
 
 def _choose_once(wanted: str, engine: Engine) -> Choice:
-    """Return the choice from a cache. Only the first call tests the tiers."""
+    """Return the cached choice. Only the first call tests the tiers."""
     if (wanted, engine) not in _choices:
         _choices[wanted, engine] = (
             _choose_best(engine) if wanted == "auto" else _choose(wanted, engine)
@@ -402,7 +402,7 @@ def _choose(name: str, engine: Engine) -> Choice:
 def _test_tier(tier: Tier) -> tuple[str, Choice | None]:
     """Test a tier with and without forks at the same time.
 
-    Return why it failed and None, or empty text and the choice.
+    Return the reason for a failure and None, or empty text and the choice.
     """
     forking = replace(tier, forks=True) if isinstance(tier, Bubblewrap) else tier
     with ThreadPoolExecutor(1) as beside:

@@ -44,7 +44,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def landlock_version() -> int:
-    """Return the version of Landlock in the kernel; 0 if the kernel does not support it."""
+    """Return the kernel's Landlock version; 0 if the kernel does not support it."""
     return max(
         0, int(_libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
     )
@@ -122,7 +122,7 @@ def _allow(
 
 
 def _check_result(result: int) -> int:
-    """Return the result of a system call; raise `OSError` if it failed."""
+    """Return the result of a system call. Raise `OSError` if it failed."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result

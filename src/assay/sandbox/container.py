@@ -84,7 +84,7 @@ class Container:
         return os.path.basename(self.engine)
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """Return the engine's command line that runs `command` in a container."""
+        """Return the engine's command line for running `command` in a container."""
         if command.keep.names:
             raise UsageError(
                 "the sandbox tier container cannot return files",
@@ -210,7 +210,7 @@ ENGINES = ("docker", "podman")
 CONTAINER_PREFIX = "assay-task-"
 IMAGE_LABEL = "assay"
 WAITING = "while :; do sleep 86400; done"
-"""The command of a container's first process. A waiting shell also reaps processes that lost their parent."""
+"""Command of a container's first process: a waiting shell, which also reaps orphaned processes."""
 SECONDS_TO_ANSWER = 30.0
 _CLIENT_NAMES = frozenset({"PATH", "HOME", "USER", "SHELL", "TMPDIR"})
 _CLIENT_PREFIXES = ("DOCKER_", "CONTAINER", "PODMAN_", "BUILDAH_", "XDG_", "LD_", "GO")
@@ -222,7 +222,7 @@ class ContainerLimits:
 
     memory_mb: int = 2048
     cpus: float | None = None
-    """Number of processors; None for all of the machine."""
+    """Number of processors; None for all processors of the host."""
     processes: int = 512
 
 
@@ -244,7 +244,9 @@ class ContainerEngine:
         tag: str,
         network: bool,
     ) -> list[str]:
-        """Return the command that builds the Dockerfile of a folder. RUN steps have a network only if it is allowed."""
+        """Return the command that builds the Dockerfile of a folder. RUN steps have
+        network access only if that is allowed.
+        """
         words = [self.program, "build", "--tag", tag, "--label", IMAGE_LABEL]
         words += ["--force-rm"]
         if self.kind == "podman":
@@ -263,7 +265,7 @@ class ContainerEngine:
         limits: ContainerLimits,
         mounts: Sequence[str],
     ) -> list[str]:
-        """Return the command that starts a container without a network, in which commands can run."""
+        """Return the command that starts a container without network access, in which commands can then be run."""
         memory = f"{limits.memory_mb}m"
         words = [self.program, "run", "--detach", "--name", name, "--pull", "never"]
         words += ["--network", "none", "--memory", memory, "--memory-swap", memory]
@@ -331,7 +333,7 @@ class ContainerEngine:
         return [self.program, "inspect", "--format", "{{.State.Pid}}", name]
 
     def containers(self) -> list[str]:
-        """Return the command that prints the names of all containers of assay."""
+        """Return the command that lists the names of all containers started by assay."""
         words = [self.program, "ps", "--all", "--filter", f"name={CONTAINER_PREFIX}"]
         return [*words, "--format", "{{.Names}}"]
 
@@ -360,7 +362,7 @@ def client_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_of_client(variable: str) -> bool:
-    """Return True for variables that would change how the engine's program works, such as PATH."""
+    """Return True for variables that affect the engine's program itself, such as PATH."""
     return variable in _CLIENT_NAMES or variable.startswith(_CLIENT_PREFIXES)
 
 
@@ -376,7 +378,7 @@ def ask_engine(
     argv: Sequence[str],
     seconds: float = SECONDS_TO_ANSWER,
 ) -> Answer:
-    """Run a short command of an engine."""
+    """Run a short engine command and return its output."""
     try:
         done = subprocess.run(
             argv,

@@ -41,7 +41,7 @@ ROOT_USER = "0"
 SECONDS_TO_START = 120.0
 SECONDS_TO_COPY = 600.0
 CLIENT_MEMORY_MB = 4096
-"""Memory of the engine's own program. The engine itself limits the memory of the container."""
+"""Memory limit of the engine's client program. The engine itself limits the memory of the container."""
 WRITE = 'mkdir -p "$(dirname "$1")" && rm -f "$1" && cat > "$1" && chmod "$2" "$1"'
 MAKE_FOLDER = 'mkdir -p "$1" && chmod 777 "$1"'
 READABLE = 'chmod -R a+rX "$1"'
@@ -125,7 +125,7 @@ class ContainerWorkspace:
         return self._execute(argv, as_bytes(stdin), seconds, env or {}, folder)
 
     def stop_command(self) -> None:
-        """End the command that another thread is running, with all its processes. Files stay."""
+        """End the command that another thread is running, and all its processes. Files are kept."""
         with self._lock:
             self._must_stop = True
             if self._current is not None:
@@ -138,7 +138,9 @@ class ContainerWorkspace:
             raise self._ended(fault)
 
     def kill(self) -> None:
-        """End the container from any thread. The running command fails, and `close` must still be called."""
+        """End the container. Any thread may call this. The running command fails, and
+        `close` must still be called.
+        """
         self._is_closed = True
         assert self._remover.stdin is not None
         self._remover.stdin.close()
@@ -199,7 +201,7 @@ class ContainerWorkspace:
         self._as_root(["sh", "-c", READABLE, "sh", path], path)
 
     def mark(self, path: str = ".") -> None:
-        """Record which files of a folder differ from the image, for `changes`."""
+        """Record which files of a folder already differ from the image, for comparison by `changes`."""
         self._marked[path] = frozenset(self._changed_files(path))
 
     def changes(
@@ -371,7 +373,7 @@ class ContainerWorkspace:
         return name if folder in PROGRAM_FOLDERS else program
 
     def _changed_files(self, folder: str) -> list[str]:
-        """Return the paths below a folder that differ from the image, relative to it."""
+        """Return the files below a folder that differ from the image, as relative paths."""
         answer = ask_engine(self.engine.changed_files(self._name), SECONDS_TO_COPY)
         prefix = f"{folder.rstrip('/')}/"
         names: list[str] = []
@@ -393,7 +395,7 @@ class ContainerWorkspace:
     ) -> tuple[str, int] | None:
         """Read the named files of a folder and add the contents of the regular ones to `files`.
 
-        Return name and size of the first file that is too large, or None.
+        Return name and size of the first file that is too large, or None if none is.
         """
         if not names:
             return None
@@ -485,7 +487,7 @@ def start_remover(commands: Sequence[Sequence[str]]) -> "subprocess.Popen[bytes]
 
 
 def remove_stale_containers(engine: ContainerEngine) -> None:
-    """Remove containers of assay processes that were killed before the containers could be removed."""
+    """Remove the containers of killed assay processes."""
     prefix = visible_prefix(CONTAINER_PREFIX)
     for name in ask_engine(engine.containers()).output.split():
         if is_stale(name, prefix):

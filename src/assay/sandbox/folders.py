@@ -78,7 +78,7 @@ def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder with everything in it. Entries that cannot be removed are left."""
+    """Remove a folder and its contents. Entries that cannot be removed are left."""
     try:
         top = os.open(folder, _OPEN)
     except OSError:
@@ -141,7 +141,7 @@ def _open_folder(name: str, parent: int) -> int:
 
 
 def remove_stale_folders() -> None:
-    """Remove folders of processes that ended without removing them."""
+    """Remove the folders of processes that ended without removing them."""
     prefix = visible_prefix(PREFIX)
     for path in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
         if is_stale(path.name, prefix):

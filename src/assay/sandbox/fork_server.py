@@ -88,7 +88,7 @@ def _fork(
     stdin: bytes,
     links: Mapping[str, int],
 ) -> "Forked":
-    """Start an execution in a fork. Raise `_NotForkedError` if this is not possible."""
+    """Start an execution in a fork. Raise `_NotForkedError` if no fork is possible."""
     server = server_for(tier)
     try:
         return Forked(server, tier, command, limits, stdin, links)
@@ -97,7 +97,7 @@ def _fork(
 
 
 class ForkServer:
-    """The process that forks executions, and the socket over which it receives requests."""
+    """The process that forks executions, and the socket that sends it requests."""
 
     def __init__(self, tier: Bubblewrap) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -246,7 +246,7 @@ class Forked(Attended):
         return None
 
     def was_lost(self) -> bool:
-        """Return True if the execution's first process is gone and never reported how the program ended."""
+        """Return True if the execution's first process ended without reporting how the program ended."""
         return self._status(_SECONDS_TO_END) == b""
 
     def _status(self, seconds: float) -> bytes | None:
@@ -274,14 +274,14 @@ def _is_ready(
     number: int,
     seconds: float | None,
 ) -> bool:
-    """Return True if a descriptor has something to read within `seconds`; None waits without limit."""
+    """Return True if a descriptor becomes readable within `seconds`; None waits without limit."""
     ready = select.poll()
     ready.register(number, select.POLLIN)
     return bool(ready.poll(None if seconds is None else seconds * 1000))
 
 
 def _pid_of(pidfd: int) -> int:
-    """Return the pid of the process behind a pidfd, as this process sees it."""
+    """Return the pid of a pidfd's process in the pid namespace of this process."""
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:
         pid = next(
             (int(line.split()[1]) for line in file if line.startswith("Pid:")), -1
@@ -318,7 +318,7 @@ def server_for(tier: Bubblewrap) -> ForkServer:
 
 
 def close_servers() -> None:
-    """End all forking processes. The next execution starts them again."""
+    """End all forking processes. The next execution starts a new one."""
     with _starting:
         for server in _servers.values():
             server.close()

@@ -24,7 +24,7 @@ if MYPY:
     from typing import Any
 
 MODULE = "program"
-"""The name of the program's module. As in the official runners, it is not `__main__`."""
+"""Name of the program's module. As in the official runners, it is not `__main__`."""
 NEXT, PASSED, FAILED, CHECKED = (
     "assay.next",
     "assay.passed",
@@ -45,14 +45,14 @@ ALWAYS_REPORTED = (
     "sys.addaudithook",
     "sys.monitoring.",
 )
-"""Audit events by which a program could manipulate its tests. They are always reported."""
+"""Audit events that let a program manipulate its tests. They are always reported."""
 REPORTED = ("sys._getframe", "sys._current_", "gc.get_", "code.__new__", "marshal.")
 """Prefixes of audit events that inspect the process. They are reported unless trusted code raises them."""
 FRAME_ATTRIBUTES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code")
 FRAME_READS = (b".f_back", b".f_globals", b".f_locals", b".f_builtins")
 """Bytecode that reads attributes of frames, for which no audit event exists. Signal handlers receive a frame."""
 HEAP_TYPE = 1 << 9
-"""The type flag of a class that Python code created, as opposed to built-in classes."""
+"""The type flag that distinguishes classes created by Python code from built-in classes."""
 PATH_EVENTS = ("open", "os.chdir", "os.symlink", "os.link", "os.rename")
 LOADED: "dict[str, dict[str, Any]]" = {}
 REPLACEABLE = ("stdin", "stdout", "stderr", "excepthook", "displayhook")
@@ -308,7 +308,7 @@ def compare_with(
     scope: "dict[str, Any]",
     program: bytes,
 ) -> "list[str]":
-    """Return the names that the program replaced: builtins, functions of the standard library, or `__eq__` methods."""
+    """Return the names that the program replaced: builtins, standard library functions, or `__eq__` methods."""
     reasons = []
     for key, value in loaded["builtins"].items():
         # This loop uses no builtin, because any of them may be the program's.
@@ -365,7 +365,7 @@ def names_replaced(
 
 
 def inspect_classes(scope: "dict[str, Any]") -> "Iterator[str]":
-    """Yield the program's classes whose instances equal any value, and methods that it put into other classes."""
+    """Yield the program's classes whose instances equal any value, and methods that it added to other classes."""
     function = type(inspect_classes)
     waiting: list[type] = [object]
     visited: set[int] = set()
@@ -392,8 +392,9 @@ def inspect_classes(scope: "dict[str, Any]") -> "Iterator[str]":
 
 
 def is_lying(kind: type) -> bool:
-    """Return True if instances of a class claim to equal a number, a text and any
-    object. For a metaclass, test a class.
+    """Return True if an instance of a class compares equal to a number, a text and any object.
+
+    For a metaclass, its instances are classes.
     """
     others = (8123, "8123", (8, 123), object())
     try:

@@ -24,7 +24,7 @@ class HostCommand:
     files: Mapping[str, Path]
     """Files to copy into the folder of the command, by their names in that folder."""
     visible: tuple[str, ...]
-    """Folders of this machine that the command reads, such as the environment it is installed in."""
+    """Local folders that the command reads, such as the environment it is installed in."""
 
 
 def host_command(
@@ -109,7 +109,7 @@ def environment_of(path: Path) -> tuple[str, ...] | None:
 
 
 def _base_of(environment: Path) -> list[str]:
-    """Return the folders of the interpreter from which a virtual environment was made."""
+    """Return the folders of the base interpreter of a virtual environment."""
     python = environment / "bin" / "python"
     real = Path(os.path.realpath(python))
     if real == Path(os.path.realpath(sys.executable)):

@@ -34,7 +34,9 @@ def load(name: str) -> None:
 
 
 def separate_streams() -> None:
-    """Reserve standard output for verdicts. Send other output to standard error, and empty the standard input."""
+    """Reserve standard output for verdicts. Redirect other output to standard error,
+    and make standard input empty.
+    """
     facts = settings["facts"]
     facts["verdict"] = posix.dup(1)
     nothing = posix.open("/dev/null", posix.O_RDWR)

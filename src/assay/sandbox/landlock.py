@@ -133,7 +133,7 @@ def _complete_launch(
     command: Command,
     settings: Mapping[str, Any],
 ) -> Launch:
-    """Add to a launch its environment and the command line that starts the program `inside`."""
+    """Complete a launch with its environment and the command line that starts the program `inside`."""
     launch.env = {
         **command.env,
         "HOME": str(launch.folder),

@@ -21,7 +21,7 @@ from ..core import EMPTY, UsageError
 from .folders import remove_folder
 
 Ending = Literal["exited", "wall_time", "cpu_time", "memory", "disk", "killed"]
-"""How an execution ended: by itself, at one of its limits, or by a signal of unknown origin."""
+"""How an execution ended: by exiting, at one of its limits, or by a signal from elsewhere."""
 
 
 def last_line(data: bytes) -> str:
@@ -42,7 +42,7 @@ class Limits:
     """Size limit of each file that the command writes. `disk_mb` limits the whole file system."""
     disk_mb: int = 64
     output_bytes: int = 1 << 20
-    """Limit for standard output and standard error each. The rest is dropped, and `truncated` is True."""
+    """Size limit of standard output and standard error each. Further output is dropped, and `truncated` is True."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Execution:
 
     @property
     def succeeded(self) -> bool:
-        """True if the command ended by itself with exit code 0."""
+        """True if the command exited by itself with code 0."""
         return self.ending == "exited" and self.returncode == 0
 
 
@@ -117,7 +117,7 @@ class Command:
     """A program of the host and its arguments; for a script, its file and its arguments."""
     role: Role = "program"
     facts: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Data for a verdict: the program, its tests, and the descriptor to write to."""
+    """Data for a verdict: the program, its tests, and the descriptor to which the verdict is written."""
     files: Mapping[str, bytes] = field(default_factory=lambda: EMPTY)
     env: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     keep: Keep = Keep()
@@ -131,11 +131,11 @@ class Launch:
     descriptors: list[int] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)
     folder: Path | None = None
-    """The working folder on the host, for tiers without their own file system. It is removed afterwards."""
+    """Working folder on the host, for tiers without a separate file system. It is removed afterwards."""
     first: bytes = b""
     """Bytes to write to standard input before the command's own input, for tiers that inherit no files."""
     ends: Sequence[str] = ()
-    """The command that ends the sandbox, if killing the started process does not."""
+    """Command that ends the sandbox, if killing the started process is not enough."""
 
     def hold(self, data: bytes) -> int:
         """Write data to a file in memory, and return its descriptor number in the started command."""
@@ -180,7 +180,9 @@ _turn, _turns = 0, threading.Lock()
 
 
 def fresh_uid() -> int:
-    """Return a uid that no user of this machine has. Process limits count by uid, so no two executions share one."""
+    """Return a uid that no user of this machine has. Process limits count by uid, so
+    each execution gets another one.
+    """
     global _turn
     with _turns:
         _turn = (_turn + 1) % 4096
@@ -221,7 +223,7 @@ def started_by(
     launch: Launch,
     settings: Mapping[str, Any],
 ) -> list[str]:
-    """Return the words that start `inside` with this interpreter, from a file in memory."""
+    """Return the command line with which this interpreter starts `inside`, from a file in memory."""
     data = marshal.dumps({**settings, **_programs(settings, _compiled)})
     return [str(python), "-I", "-S", "-c", _FROM_FILE % launch.hold(data)]
 
@@ -230,7 +232,7 @@ def started_over_stdin(
     launch: Launch,
     settings: Mapping[str, Any],
 ) -> list[str]:
-    """Return the arguments with which any Python 3 starts `inside` from the beginning of its standard input."""
+    """Return the arguments with which any Python 3 starts `inside`, passed as the first bytes of standard input."""
     data = marshal.dumps({**settings, **_programs(settings, _source)}, _ANY_PYTHON)
     launch.first = b"%010d" % len(data) + data
     return ["-I", "-S", "-c", _FROM_STDIN]
@@ -257,11 +259,11 @@ def _compiled(name: str) -> object:
 
 SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib32", "/lib64")
 PYTHON = ("python", "python3")
-"""Names that stand for the interpreter that runs assay."""
+"""Names that mean the interpreter that runs assay."""
 TIME_ZONES = Path("/usr/share/zoneinfo")
-"""The time zones of the machine, which `zoneinfo` reads."""
+"""The time zone files of the host, which `zoneinfo` reads."""
 _SHARED = (Path("/usr"), Path("/usr/local"), Path("/"))
-"""Folders that contain far more than an interpreter, so that they are not shown whole."""
+"""Folders that contain far more than an interpreter, so that they are never mounted whole."""
 
 
 @cache
@@ -311,7 +313,7 @@ def program_of(command: Command) -> Path:
 
 
 def resolved(command: Command) -> Command:
-    """Return the command with the full path of its program."""
+    """Return the command with its program replaced by the full path."""
     if command.role != "program":
         return command
     return replace(command, argv=[str(program_of(command)), *command.argv[1:]])
@@ -319,7 +321,7 @@ def resolved(command: Command) -> Command:
 
 @cache
 def _linked_libraries(program: Path) -> Sequence[Path]:
-    """Return the shared libraries of a program that are outside the system's folders."""
+    """Return a program's shared libraries outside the system folders."""
     try:
         listed = subprocess.run(
             ["ldd", str(program)],

@@ -1,7 +1,7 @@
-"""Runs on this machine, in the network namespace of a container: listens on its loopback interface for the host.
+"""Runs on the host, in the network namespace of a container: listens on the container's loopback interface.
 
-Arguments: the process id of the container, and the socket file to which the listening socket is passed.
-Imports only the standard library.
+Arguments: the process id of the container, and the socket file to which the listening socket is passed. Imports only
+the standard library.
 """
 
 import ctypes

@@ -13,7 +13,7 @@ _USER, _ALL_OTHERS = (
     0x10000000,
     0x20000 | 0x20000000 | 0x8000000 | 0x40000000 | 0x4000000 | 0x2000000,
 )
-"""Flags for a user namespace, and for those of mounts, processes, System V IPC, network, host name and cgroups."""
+"""Namespace flags: for a user namespace, and for mounts, processes, System V IPC, network, host name and cgroups."""
 _ENDS_WITH = 17
 """SIGCHLD, the signal that the parent receives when the fork ends."""
 _NO_SUID, _NO_DEVICES, _NO_PROGRAMS = 2, 4, 8
@@ -21,10 +21,10 @@ _PARENT_DEATH, _KILL = 1, 9
 _DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
 _SET_GID, _SET_UID = 1 << 6, 1 << 7
 _CAPABILITIES = 64
-"""An upper limit of the numbers by which the kernel identifies capabilities."""
+"""Number above all capability numbers of the kernel."""
 _VERSION = 0x20080522
 _FILES, _TERMINALS = 16384, 16
-"""Limits on the number of files and of terminals: each file takes kernel memory, and the machine has few terminals."""
+"""Limits of files and terminals: each file takes kernel memory, and the host has few terminals."""
 NOBODY = 65534
 _SET_INTERFACE_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
 
@@ -65,7 +65,7 @@ def name_user(pid: int, uid: int) -> None:
 
 
 def furnish(disk: int, shared: int) -> None:
-    """Mount fresh file systems: /tmp and /dev/shm with limited size, terminals, and /proc."""
+    """Mount new file systems: /tmp and /dev/shm with limited size, terminals, and /proc."""
     _mount(
         "tmpfs",
         "/tmp",
@@ -99,7 +99,7 @@ def start_loopback() -> None:
 
 
 def give_up_rights() -> None:
-    """Drop all capabilities of this process for good."""
+    """Permanently drop all capabilities of this process."""
     for number in range(_CAPABILITIES):
         if _libc.prctl(_DROP_BOUND, number, 0, 0, 0) < 0:
             break
@@ -107,7 +107,7 @@ def give_up_rights() -> None:
 
 
 def end_with_parent() -> None:
-    """End this process when its parent ends. Changing the user revokes this."""
+    """Make the kernel end this process when its parent ends. Changing the user revokes this."""
     _check_result(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
 
 
@@ -117,7 +117,7 @@ def set_dumpable(whether: bool) -> None:
 
 
 def _keep_capabilities(these: int) -> None:
-    """Keep only the capabilities in this bit mask, and drop all others."""
+    """Drop all capabilities except those in this bit mask."""
     _check_result(_libc.prctl(_AMBIENT, _CLEAR_AMBIENT, 0, 0, 0))
     head = (ctypes.c_uint32 * 2)(_VERSION, 0)
     _check_result(_libc.capset(head, (ctypes.c_uint32 * 6)(these, these, 0, 0, 0, 0)))
@@ -129,7 +129,7 @@ def _mount(
     flags: int,
     options: str = "",
 ) -> None:
-    """Mount a file system of this kind at a path."""
+    """Mount a file system of this type at a path."""
     _check_result(
         _libc.mount(
             kind.encode(),

@@ -68,7 +68,7 @@ def connects_abstract(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def sends_to_socket_file(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Try to reach a socket file of the host from one end of a socket pair. The host checks whether data arrived."""
+    """Send data to a socket file of the host from one end of a socket pair. The host checks whether it arrived."""
     path = facts["unix"]
     reached = False
     for kind in (socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_STREAM):
@@ -83,13 +83,13 @@ def sends_to_socket_file(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def enlarges_socket_buffers(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Try to enlarge socket buffers, which are kernel memory that no limit covers."""
+    """Enlarge socket buffers, which are kernel memory that no limit covers."""
     end, _other = socket.socketpair()
     return _does(lambda: end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22))
 
 
 def opens_mounts(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Open a mount as a descriptor."""
+    """Open a mount as a file descriptor."""
     return any(LIBC.syscall(number, -100, b"/", 0, 0, 0) >= 0 for number in (428, 467))
 
 
@@ -111,7 +111,7 @@ def mounts(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def makes_namespace(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Make namespaces in which this process would be root."""
+    """Create namespaces in which this process would be root."""
     return bool(LIBC.unshare(NEW_USER_NAMESPACE) == 0)
 
 

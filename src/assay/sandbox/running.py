@@ -24,11 +24,11 @@ from .folders import is_full, unwatch, watch
 from .launch import Ending, Execution, Launch, Limits
 
 LOOK_SECONDS = 0.1
-"""Seconds between two checks of an execution's total memory and disk. Limits of a single process apply at once."""
+"""Seconds between checks of an execution's total memory and disk. Limits per process apply immediately."""
 _FREE_DESCRIPTORS = 32
-"""Number of open descriptors of a process that are not counted as sockets: most programs have fewer."""
+"""Number of open descriptors per process that do not count as sockets, because most programs have fewer."""
 _SOCKET_BYTES = 208 << 10
-"""The usual size of a socket's buffer. The system-call filter refuses larger ones."""
+"""Usual size of a socket buffer. The system-call filter refuses larger ones."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _LOOKS_AT_ALL = 10
 
@@ -64,13 +64,13 @@ def watch_group(pid: int) -> None:
 
 
 def forget_group(pid: int) -> None:
-    """Leave a process group that has ended out of the memory check."""
+    """Exclude a process group that has ended from the memory check."""
     with _looking:
         _groups.discard(pid)
 
 
 def memory_by_group() -> Mapping[int, int]:
-    """Return the bytes in memory by process group. For a moment, all executions share one measurement."""
+    """Return the memory of each process group in bytes. All executions share a cached measurement."""
     global _latest
     with _looking:
         now = time.monotonic()
@@ -80,7 +80,7 @@ def memory_by_group() -> Mapping[int, int]:
 
 
 def _measure_memory() -> dict[int, int]:
-    """Measure the bytes in memory of each process group.
+    """Measure the memory of each process group in bytes.
 
     Skip processes known to belong to no execution. Every tenth call reads them all, because the system reuses pids.
     """
@@ -139,7 +139,7 @@ def _group_of(
 
 
 def _buffers(pid: str) -> int:
-    """Return the bytes that the sockets of a process may use; 0 before Linux 6.2, which does not count them."""
+    """Return an upper estimate of a process's socket buffers in bytes; 0 before Linux 6.2, which lacks the count."""
     try:
         descriptors = os.stat(f"/proc/{pid}/fd").st_size
     except OSError:
@@ -152,7 +152,7 @@ _MOST_HEARD = 256 << 20
 
 
 class SandboxError(AssayError):
-    """Raised if the sandbox itself failed. The program that should have run may be correct."""
+    """Raised if the sandbox itself failed, which does not show whether the program is correct."""
 
 
 class StoppedError(SandboxError):
@@ -176,7 +176,7 @@ class Stopper:
 
     @contextmanager
     def watching(self, running: "Attended") -> Iterator[None]:
-        """Let `stop` end an execution during the block. Raise `StoppedError` after the block if it did."""
+        """Let `stop` end an execution during the block. Raise `StoppedError` at the end if it did."""
         with self.attached(running):
             yield
         self.raise_if_stopped()
@@ -201,14 +201,14 @@ class Stopper:
 
 
 class Pipe(NamedTuple):
-    """The two ends of a pipe."""
+    """The read and write ends of a pipe."""
 
     reading: int
     writing: int
 
 
 class Pipes:
-    """Several pipes. Each end is closed exactly once."""
+    """A set of pipes, each end of which is closed exactly once."""
 
     def __init__(self) -> None:
         self._open: set[int] = set()
@@ -236,7 +236,7 @@ class Attended(ABC):
     """A running execution with all its processes, its remaining input and its output so far."""
 
     folder: Path | None = None
-    """The working folder on the host, if the execution has no file system of its own."""
+    """Working folder on the host; None if the execution has a separate file system."""
 
     def __init__(
         self,
@@ -253,7 +253,7 @@ class Attended(ABC):
         self.stderr = bytearray()
         self.outputs: Mapping[int, bytearray] = {}
         self.input: int | None = None
-        """The descriptor of the pipe to the standard input; None once it is closed."""
+        """Descriptor of the pipe to standard input; None once it is closed."""
         self.pid = self.pidfd = -1
 
     def __enter__(self) -> Self:
@@ -303,7 +303,7 @@ class Attended(ABC):
         return bool(self.unsent)
 
     def drain(self, number: int) -> bool:
-        """Read the output that is available. Return True if more may come. Output past the limit is dropped."""
+        """Read the available output. Return True if more may come. Output beyond the limit is dropped."""
         try:
             chunk = os.read(number, _CHUNK)
         except BlockingIOError:
@@ -315,7 +315,7 @@ class Attended(ABC):
         return bool(chunk)
 
     def holds_too_much(self) -> Ending | None:
-        """Return the limit that the processes and files of the execution together exceed, or None."""
+        """Return the limit that the execution's processes and files exceed in total, or None."""
         if memory_by_group().get(self.pid, 0) > self.limits.memory_mb << 20:
             return "memory"
         if self.folder is not None and is_full(
@@ -386,7 +386,9 @@ class Running(Attended):
             watch(self.pid, self.folder)
 
     def end(self) -> None:
-        """Kill the command and all its processes. They share a process group, whose first process is not reaped yet."""
+        """Kill the command and all its processes. They share a process group, whose
+        first process was not reaped yet.
+        """
         if self.process.returncode is None:
             goes_on = (
                 os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)

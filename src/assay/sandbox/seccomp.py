@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 
 _LOAD, _EQUAL, _BITS, _AND, _RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
-"""Instructions: load a word of the call, jump if equal, jump if any bit is set, mask bits, return."""
+"""BPF instructions: load a word of the call, jump if equal, jump if any bit is set, mask bits, return."""
 _ALLOW, _REFUSE, _UNKNOWN = 0x7FFF0000, 0x00050001, 0x00050026
 """Results of the filter: allow; fail with EPERM; fail with ENOSYS.
 
@@ -18,11 +18,11 @@ ENOSYS makes callers of clone3 fall back to clone, whose flags a filter can read
 """
 _NUMBER, _MACHINE = 0, 4
 _ARGUMENTS = (16, 24, 32, 40, 48, 56)
-"""Offsets of the arguments of a call, eight bytes each, low bytes first."""
+"""Offsets of a call's arguments in the data of the filter: eight bytes each, low bytes first."""
 _NEW_NAMESPACE = 0x7E020080
 """The flags of clone that create namespaces."""
 _UNIX, _STREAM, _KIND_OF_SOCKET = 1, 1, 0xFF
-"""Address family and type of the only socket pair that is allowed, and the mask of the type. Other bits are flags."""
+"""Address family and type of the only allowed socket pair, and the mask for the type, whose other bits are flags."""
 _SET_PIPE_SIZE = 1031
 _ALL_BITS = 0xFFFFFFFF
 _MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -156,7 +156,9 @@ def _refuse_unless(
     number: int,
     *arguments: tuple[int, int, int],
 ) -> Iterator[_Instruction]:
-    """Yield filter instructions that refuse a call unless each argument, an (index, mask, value), has its value."""
+    """Yield filter instructions that refuse a call unless each (index, mask, value)
+    matches the argument at its index.
+    """
     for index, mask, value in arguments:
         yield (_EQUAL, 0, 5, number)
         yield (_LOAD, 0, 0, _ARGUMENTS[index])

@@ -45,7 +45,7 @@ def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type
 
 
 def _receive_request(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
-    """Receive the uid of an execution and its descriptors: settings, a socket to the host, its streams and links."""
+    """Receive the uid and the descriptors of an execution: settings, a socket to the host, its streams and links."""
     message, extra, _, _ = control.recvmsg(16, _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS))
     data = b"".join(
         content for level, kind, content in extra if kind == _socket.SCM_RIGHTS
@@ -66,7 +66,7 @@ def _send_pidfd(
 ) -> None:
     """Set the user of the fork, and send the host a descriptor with which it can end the fork.
 
-    The pid of the fork is not reused meanwhile, because the fork is not reaped.
+    The pid is not reused meanwhile, because the fork has not been reaped.
     """
     try:
         namespaces.name_user(first, uid)
@@ -109,7 +109,7 @@ def _reap() -> None:
 
 
 def _execution(calls: bytes, host: _socket.socket, memory: int, streams: list) -> dict:  # type: ignore[type-arg]
-    """Become the first process of the namespaces, and fork the program. Return only in the fork, with its settings."""
+    """Become the first process of the namespaces, and fork the program. Return the settings, only in that fork."""
     try:
         posix.setsid()
         if host.recv(len(_GO)) != _GO:

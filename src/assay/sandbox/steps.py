@@ -1,7 +1,7 @@
-"""Runs inside a sandbox: the steps from a fresh process to the program of an execution.
+"""Runs inside a sandbox: the steps from a new process to the program of an execution.
 
 Shared by `inside`, which turns a process into one execution, and `serving`, which forks a process for each. It uses
-as little of the standard library as possible: `posix` is loaded already, `os` is not.
+as little of the standard library as possible: `posix` is already loaded, `os` is not.
 """
 
 import builtins
@@ -30,7 +30,7 @@ def limit(
 
 
 def become_user(uid: int) -> None:
-    """Become another user. A process that was root loses its capabilities."""
+    """Change the user of this process. If it was root, it loses its capabilities."""
     posix.setresgid(uid, uid, uid)
     posix.setresuid(uid, uid, uid)
 
@@ -67,7 +67,7 @@ def write_files(home: str, files: dict) -> None:  # type: ignore[type-arg]
 
 
 def add_exit() -> None:
-    """Define `exit` and `quit`, which Python's `site` module would define."""
+    """Define `exit` and `quit` as Python's `site` module would."""
     import _sitebuiltins
 
     for name in ("exit", "quit"):
@@ -75,7 +75,7 @@ def add_exit() -> None:
 
 
 def become_script(argv: list) -> None:  # type: ignore[type-arg]
-    """Run a Python file as `python FILE` would, in this interpreter. Starting another one would be slower."""
+    """Run a Python file in this interpreter as `python FILE` would, which is faster than starting another one."""
     add_exit()
     sys.argv = argv
     sys.path.insert(0, posix.getcwd())

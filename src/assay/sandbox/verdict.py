@@ -30,7 +30,7 @@ LONGEST_STDOUT = 20_000
 
 
 class TestsError(SandboxError):
-    """Raised if the tests are faulty: they cannot be parsed, or fail before the program is called."""
+    """Raised if the tests are faulty: they cannot be parsed, or fail before they call the program."""
 
     __test__ = False  # not a test of this repository, despite its name
 
@@ -64,14 +64,14 @@ class Verdict:
     reason: str = ""
     seconds: float = 0.0
     stdout: str = ""
-    """The beginning of what the program printed."""
+    """The beginning of the program's standard output."""
     suspect: str = ""
     """How the program may have manipulated the verdict in its process; empty for most programs."""
 
 
 @lru_cache(maxsize=256)
 def imported_modules(code: str) -> list[str]:
-    """Return the names of the modules that code imports unconditionally, without their submodules."""
+    """Return the top-level modules that code imports unconditionally."""
     try:
         statements = ast.parse(code).body
     except (SyntaxError, ValueError):
@@ -150,7 +150,7 @@ def _read(
     nonce: str,
     running: Attended,
 ) -> Verdict | None:
-    """Return the verdict in the bytes that the harness wrote; None if something outside ended the sandbox first."""
+    """Parse the verdict from the bytes of the harness; None if something outside ended the sandbox first."""
     lines = dict(_lines(heard, nonce))
     if "ready" not in lines and "fault" not in lines:
         running.end()
@@ -207,7 +207,7 @@ def _why_ended(running: Attended) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run of a program: its input, and the output it should print."""
+    """One run of a program: its input, and the expected output."""
 
     stdin: str
     stdout: str
@@ -225,7 +225,7 @@ class ToRun:
     limits: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
     def to_text(self) -> str:
-        """Return the execution as JSON. Equal executions give equal text."""
+        """Return the execution as JSON. Equal executions have equal JSON."""
         plain: dict[str, Any] = {"program": self.program, "limits": dict(self.limits)}
         if self.tests is not None:
             plain["tests"] = asdict(self.tests)
@@ -315,14 +315,14 @@ def _how_it_ended(done: Execution) -> str:
 
 
 def same_output(printed: str, wanted: str) -> bool:
-    """Return True if two outputs are equal by LiveCodeBench's rule: each line as text, or as a list of numbers."""
+    """Compare two outputs by LiveCodeBench's rule: each line as text, or as a list of numbers."""
     left = _output_lines(printed)
     right = _output_lines(wanted)
     return len(left) == len(right) and all(map(_same_line, left, right))
 
 
 def _output_lines(text: str) -> list[str]:
-    """Return the lines of an output without blanks at their ends."""
+    """Return the lines of an output without trailing blanks."""
     return [line.strip() for line in text.strip().split("\n")]
 
 

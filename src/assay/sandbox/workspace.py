@@ -50,7 +50,7 @@ _MOST_FILES_PUT = 20_000
 
 
 class WorkspaceEndedError(AssayError):
-    """Raised if the workspace no longer exists: a command ended it, or it exceeded a limit."""
+    """Raised if the workspace no longer exists because a command ended it, or it exceeded a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ class WorkspaceLimits:
     """Limit of the memory that all processes of the workspace use together."""
     processes: int = 256
     disk_mb: int = 512
-    """Size of the file system. It is in memory and takes only as much as is used."""
+    """Size limit of the file system. It is in memory and uses only as much as its files need."""
     output_bytes: int = 1 << 20
-    """Limit for standard output and standard error each. The rest is dropped, and `truncated` is True."""
+    """Size limit of standard output and standard error each. Further output is dropped, and `truncated` is True."""
     file_bytes: int = 64 << 20
-    """The largest file or archive that can be read from the workspace."""
+    """Size limit of a file or archive that is read from the workspace."""
 
     def for_sandbox(self) -> Limits:
-        """Return the limits as `Limits` of a sandbox."""
+        """Convert the limits to the `Limits` of a sandbox."""
         day = 24 * 3600
         return Limits(
             wall_seconds=day,
@@ -99,7 +99,7 @@ class Changes(NamedTuple):
 
 
 class Workspace:
-    """A folder in a sandbox that keeps running, and runs commands one after another."""
+    """A folder in a sandbox that keeps running and runs commands one after another."""
 
     def __init__(
         self,
@@ -123,11 +123,11 @@ class Workspace:
         self._why_ended = ""
         self._received = bytearray()
         self._unsent = b""
-        """Bytes to send to the process inside before the first request."""
+        """Bytes that must be sent to the process inside before the first request."""
         self._must_stop = False
         """True if the running command should be ended."""
         self._skipped_replies = 0
-        """Number of replies to skip. They answer requests to stop, and arrive before the reply to the next request."""
+        """Number of replies to stop requests that must be skipped before the reply to the next request."""
         self._running = self._open.enter_context(self._start(tier))
         self._open.enter_context(self._stopper.attached(self._running))
         self._output = next(iter(self._running.outputs))
@@ -204,7 +204,7 @@ class Workspace:
         )
 
     def stop_command(self) -> None:
-        """End the command that another thread is running, with all its processes. Files stay."""
+        """End the command that another thread is running, and all its processes. Files are kept."""
         self._must_stop = True
 
     def end_processes(self) -> None:
@@ -212,11 +212,13 @@ class Workspace:
         self._ask("end_processes")
 
     def kill(self) -> None:
-        """End the workspace from any thread. The running command fails, and `close` must still be called."""
+        """End the workspace. Any thread may call this. The running command fails, and
+        `close` must still be called.
+        """
         self._end(self._why_ended or "it was stopped")
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file. Relative paths begin at the workspace's folder."""
+        """Return the content of a file. Relative paths start at the workspace's folder."""
         values = {"path": path, "most_bytes": self.limits.file_bytes}
         return self._ask("read", values=values).contents[0]
 
@@ -258,7 +260,7 @@ class Workspace:
         self._ask("unpack", [archive], values={"path": path})
 
     def mark(self, path: str = ".") -> None:
-        """Record the files of a folder, so that `changes` can compare with them."""
+        """Record the files of a folder for comparison by `changes`."""
         self._ask("mark", values={"path": path})
 
     def changes(
@@ -365,7 +367,7 @@ class Workspace:
         self._running.end()
 
     def _exchange(self, request: bytes, seconds: float) -> _Reply:
-        """Write a request and read the reply. Watch the limits of the workspace meanwhile."""
+        """Write a request and read the reply, and meanwhile check the limits of the workspace."""
         deadline = time.monotonic() + seconds
         unsent = memoryview(self._unsent + request)
         self._unsent = b""
@@ -403,7 +405,7 @@ class Workspace:
         return reply
 
     def _receive(self) -> None:
-        """Read what the process inside has written."""
+        """Receive the available output of the process inside."""
         chunk = os.read(self._output, 1 << 16)
         if not chunk:
             raise EOFError

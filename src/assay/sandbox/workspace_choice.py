@@ -117,7 +117,7 @@ def _try_escape(tier: Tier) -> str:
 
 
 def _try_other_workspace(tier: Tier) -> str:
-    """Try to read the files of another workspace, and to connect to its endpoint. Return what succeeded."""
+    """Try to read the files of another workspace, and to connect to its endpoint. Return which attempts succeeded."""
     secret = secrets.token_hex()
     with ExitStack() as stack:
         mine = stack.enter_context(Workspace(tier, _TRIED))
@@ -156,7 +156,7 @@ def _try_to_outlive(tier: Tier) -> str:
 
 
 def _has_process(mark: str) -> bool:
-    """Return True if the command line of a process on this machine contains `mark`."""
+    """Return True if some process on this machine has `mark` in its command line."""
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:

@@ -21,12 +21,12 @@ CHUNK = 1 << 16
 NOT_DUMPABLE = 4, 0
 """Arguments of prctl that prevent other processes of the same user from inspecting this one."""
 SECONDS_TO_DRAIN = 0.2
-"""Seconds for which the output of an ended command is still read, if a background process keeps the pipe open."""
+"""Seconds to continue reading a finished command's output if a background process keeps the pipe open."""
 home = "/tmp/work"
 host_link = -1
-"""A socket over which descriptors are passed to the host."""
+"""Descriptor of a socket that passes descriptors to the host; -1 if there is none."""
 marked: dict = {}  # type: ignore[type-arg]
-"""Sizes and times of the files in each marked folder, at the time of marking."""
+"""Size and times of each file in the marked folders, at the time of marking."""
 SKIPPED_FOLDERS = (".git", "__pycache__", "node_modules", ".cache", ".venv", "venv")
 """Folders whose files are not reported as changed."""
 
@@ -195,7 +195,7 @@ class Streams:
             process.stdin.close()
 
     def serve_until_end(self, deadline: float) -> str:
-        """Feed and drain the command until it ends, a request asks to stop it, or its deadline.
+        """Feed and drain the command until it ends, a stop request arrives, or the deadline passes.
 
         Return which of these happened.
         """
@@ -263,7 +263,7 @@ class Streams:
 
 
 def read(path: str, most_bytes: int) -> tuple:  # type: ignore[type-arg]
-    """Return the content of a file as the reply to a request. Refuse a file that is too large."""
+    """Return the content of a file as the reply to a request. Raise `Refused` if the file is too large."""
     # Without O_NONBLOCK, a pipe would be waited for.
     flags = os.O_RDONLY | os.O_NONBLOCK
     number = os.open(os.path.join(home, path), flags)
@@ -384,7 +384,7 @@ def changes(path: str, most_bytes: int, most_files: int) -> tuple:  # type: igno
 
 
 def files_below(path: str):  # type: ignore[no-untyped-def]
-    """Yield the regular files of a folder, in order of their names, each with size and times."""
+    """Yield the regular files of a folder, sorted by name, each with size and times."""
     top = os.path.join(home, path)
     for folder, names, files in os.walk(top):
         names[:] = sorted(name for name in names if name not in SKIPPED_FOLDERS)
