@@ -25,9 +25,9 @@ class TaskProgress:
     replicas: dict[int, str] = field(default_factory=dict)
     """State of each replica by number: starting, ready, working or lost."""
     meter: Meter = field(default_factory=Meter)
-    """Progress of the model within the batches that it is working on."""
+    """Progress of the model within its current batches."""
     tokens: Mapping[str, float] = field(default_factory=dict)
-    """Tokens of the answers so far, as counted by backends: `input_tokens`, `output_tokens`."""
+    """Tokens of the answers so far, as reported by backends: `input_tokens`, `output_tokens`."""
     batches: str = ""
     """State of the batches at a batch API, such as `batch_1: 120 of 500 done`."""
     restarts: int = 0
@@ -47,7 +47,7 @@ class Watcher(Protocol):
         """Refresh the display. Called a few times a second."""
 
     def say(self, line: str) -> None:
-        """Show a line that users should read: a repair, a changed digest, a warning."""
+        """Show a line that users should read, such as a repair, a changed digest or a warning."""
 
     def stop(self) -> None: ...
 
@@ -65,7 +65,7 @@ class Silent:
         """Do nothing."""
 
     def say(self, line: str) -> None:
-        """Keep the line for the caller instead of showing it."""
+        """Store the line for the caller instead of showing it."""
         self.lines.append(line)
 
     def stop(self) -> None:

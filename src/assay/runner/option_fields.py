@@ -1,4 +1,4 @@
-"""The declaration of one option of a run: its default, and how users write it.
+"""The declaration of one run option: its default, and how users write it.
 
 Flags, help, config keys, environment variables and the page of options are all generated from it.
 """
@@ -22,15 +22,15 @@ Reads = Literal[
     "pairs",
 ]
 GROUPS = ("what", "data", "prompt", "generation", "work", "output", "toolkits", "trust")
-"""The groups of the help, in order."""
+"""The groups of options in the help text, in order."""
 TYPED_ONLY = ("fresh",)
-"""Options that only the command line may set, because their effect cannot be undone (in addition to trust options)."""
+"""Options that only the command line may set, because their effect cannot be undone. Trust options are separate."""
 PREFIX = "ASSAY_RUN_"
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How users write one option of a run: its flags, the type of its value, and its help."""
+    """Describes how users write one run option: its flags, the type of its value, and its help."""
 
     group: str
     help: str
@@ -68,7 +68,7 @@ def option(
     factory: Callable[[], object] | None = None,
     **more: object,
 ) -> Any:
-    """Declare a field of `RunOptions`. Without a long flag in `flags`, the flag is `--` and the field's name."""
+    """Declare a field of `RunOptions`. By default, its flag is `--` and the field's name."""
     declared = {"group": group, "help": help, "flags": flags, **more}
     if factory is not None:
         return field(default_factory=factory, metadata=declared)
@@ -100,7 +100,7 @@ def can_come_from_the_environment(name: str, flag: Flag) -> bool:
 
 
 def faults_of_judges(judges: object, where: str) -> list[AssayError]:
-    """Return an error for each judge in a settings file whose value is not a name."""
+    """Return an error for each judge in a settings file that is not given by name."""
     if not isinstance(judges, Mapping):
         return []
     faults: list[AssayError] = []

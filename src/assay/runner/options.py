@@ -12,9 +12,9 @@ from .option_fields import PartlyRead, faults_of_judges, flags_of, option
 
 DEFAULT_MODEL = "smollm2"
 SANDBOX = "sandbox"
-"""The role of the program sandbox, which every run has."""
+"""The role of the sandbox, which every run has, even without judges."""
 SEVERAL = ("list", "names", "pairs")
-"""Types of options that may hold more than one value."""
+"""Types of options that may have more than one value."""
 CLOSE_KEY = 0.7
 """Minimum similarity, from 0 to 1, at which a key counts as a misspelling of another."""
 OF_MODELS = (
@@ -544,7 +544,9 @@ class RunOptions:
         return {**shared, **args}
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the options that were set as JSON, including secrets, for a process that builds the same model."""
+        """Return the options that differ from their defaults as JSON, including
+        secrets, to build the same model elsewhere.
+        """
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         defaults = {f.name: getattr(_DEFAULTS, f.name) for f in fields(self)}
         saved: dict[str, Any] = {}
@@ -559,9 +561,9 @@ class RunOptions:
         return saved
 
     def kept(self) -> dict[str, Any]:
-        """Return the options that were set, for `run.json`, without secrets.
+        """Return the options that differ from their defaults, for `run.json`, without secrets.
 
-        To repeat the run, secrets must be given again.
+        To repeat the run, secrets must be passed again.
         """
         # Only options of models are redacted by name: a column may well be called `key`.
         return {

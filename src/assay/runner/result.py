@@ -16,14 +16,14 @@ EXIT_CODES = {"complete": 0, "failed": 1, "partial": 3, "interrupted": 130}
 
 @dataclass(frozen=True, slots=True)
 class RunResult(Sequence[Result]):
-    """The results of a run, and how it ended."""
+    """The results of a run, with its status, notes and usage."""
 
     status: str
     """How the run ended: complete, partial, failed, or interrupted."""
     folder: Path
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
-    """Notes about the run: repairs of the data, changed digests, the first errors."""
+    """Notes on the run: repairs of the data, changed digests, the first errors."""
     usage: dict[str, Any] = field(default_factory=dict)
     """Tokens, seconds and throughput for each task and model."""
 
@@ -66,7 +66,7 @@ class RunResult(Sequence[Result]):
         )
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the results as the document that `--json` prints and `summary.json` holds."""
+        """Return the results as the JSON document of `--json` and `summary.json`."""
         return {
             "status": self.status,
             "run": str(self.folder),
@@ -76,7 +76,9 @@ class RunResult(Sequence[Result]):
         }
 
     def frame(self) -> "pandas.DataFrame":
-        """Return a pandas data frame with one row per metric; `RunReader(run.folder).frame()` has one per score."""
+        """Return a pandas data frame with one row per metric.
+        `RunReader(run.folder).frame()` has one row per score.
+        """
         from ..store.export import data_frame
 
         return data_frame(result.to_plain() for result in self.results)
@@ -87,7 +89,7 @@ class RunResult(Sequence[Result]):
         return f"{plain_table(self.results)}\n{self.status} · {self.folder}"
 
     def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
+        """Return the HTML table for notebooks."""
         """Return the table that notebooks show."""
         from ..report import html_table
 

@@ -45,7 +45,7 @@ def run(
     options: RunOptions | None = None,
     **settings: object,
 ) -> RunResult:
-    """Run tasks on models and return the results. The same call again continues where it stopped.
+    """Run tasks on models and return the results. Repeating the call continues an unfinished run.
 
     `tasks` and `model` are names, paths, `file.py:name`, or objects. Everything else is a field of `RunOptions`.
 
@@ -61,7 +61,7 @@ def score(
     watcher: Watcher | None = None,
     **settings: object,
 ) -> RunResult:
-    """Score a run again from its journal, without asking the model. `scorers=` replaces the task's own."""
+    """Score a run again from its journal, without calling the model. `scorers=` replaces the task's scorers."""
     recorded = recorded_run(folder, settings)
     options = recorded.options
     models = recorded.models
@@ -115,12 +115,12 @@ def _options(
 
 
 def _as_tuple(value: object) -> tuple[Any, ...]:
-    """Return a list as a tuple, and a single value as a tuple of one."""
+    """Convert a list to a tuple, and a single value to a tuple with one element."""
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
 def _in_loop(action: Callable[[], Coroutine[Any, Any, RunResult]]) -> RunResult:
-    """Run a coroutine to its end, even if an event loop is already running, as in a notebook."""
+    """Run a coroutine to completion, even if an event loop is already running, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -251,7 +251,7 @@ async def _floors(
     ask_model: bool,
     is_own: bool,
 ) -> tuple[Floors, list[str]]:
-    """Return the floors (the scores of agents that do nothing) of tasks with tools, and notes on tasks without one."""
+    """Return the floors (scores of agents that do nothing) of tasks with tools, and notes on tasks without one."""
     with_floor, notes = tasks_with_floors(options, planned_tasks)
     if not with_floor:
         return {}, notes
@@ -358,7 +358,7 @@ def _refuse_own_data(
     folder: Path,
     planned_tasks: Sequence[PlannedTask],
 ) -> None:
-    """Raise if a run would read the files it writes: it would never end, or judge its own records."""
+    """Raise if a run would read the files it writes, because it would never end or would judge its own records."""
     layout = Layout(folder.resolve())
     for file in (
         file.resolve() for planned in planned_tasks for file in planned.samples.files
@@ -376,7 +376,7 @@ def _refuse_own_data(
 
 
 def _refuse_bad_rows(planned_tasks: Sequence[PlannedTask]) -> None:
-    """Raise for the first bad row, before anything is written (`--on_data_error stop`)."""
+    """Raise for the first bad row before anything is written, as `--on_data_error stop` requires."""
     for planned in planned_tasks:
         for item in planned.view():
             if isinstance(item, BadSample):

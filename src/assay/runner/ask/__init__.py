@@ -1,1 +1,3 @@
-"""From a request to its answer: the model or server to ask, the number of requests at once, and retries."""
+"""The way from a request to its answer: the choice of model or server, the number of
+requests in flight, and retries.
+"""

@@ -33,7 +33,7 @@ from ..events import TaskProgress
 from .work import Answers, Job
 
 Stored = Sequence[Answered | None]
-"""The answers that the journal has for one sample and epoch, by round; None for a round without an answer."""
+"""The journal's answers for one sample and epoch, by round; None for a round without an answer."""
 
 
 @dataclass(eq=False)
@@ -58,13 +58,13 @@ class Asking:
     role: str = ""
     """The role of a helper model, such as `judge`; empty for the model that is evaluated."""
     may_ask: bool = True
-    """False if the model must not be asked. A failure in an earlier run then counts as the answer."""
+    """False if the model must not be called, so that a failure in an earlier run counts as the answer."""
     spending: SpendingLimit | None = None
-    """The limit of `--budget`, if there is one."""
+    """The limit set by `--budget`; None if there is none."""
     prices: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """The prices of a million tokens of this model."""
     remarks: Remarks = field(default_factory=Remarks)
-    """Notes about the answers for the end of the run; not used for helpers."""
+    """Notes on the answers, printed at the end of the run. Not used for helpers."""
     think_tags: ThinkTags = None
     """How reasoning is marked in the answers: see `think_tags_of`."""
     compares_questions: bool = field(default=False, init=False)
@@ -72,7 +72,7 @@ class Asking:
     other_questions: int = field(default=0, init=False)
     """Number of answers that were not reused because they belong to another question."""
     tokens: dict[str, float] = field(default_factory=dict, init=False)
-    """Tokens and cost as counted by the backend, summed over the requests of this run."""
+    """Tokens and cost reported by the backend, summed over the requests of this run."""
     request_count: int = field(default=0, init=False)
     """Number of requests that this run sent to the model, whatever their outcome."""
 
@@ -207,7 +207,7 @@ class Asking:
             raise refused
 
     def judge(self, answers: Answers) -> None:
-        """Raise if an answer has an error and the error budget is used up."""
+        """Raise if an answer failed and the error budget is used up."""
         if any(output.error is not None for _, output in answers):
             self.check()
 

@@ -23,13 +23,13 @@ KNOWN = ("requests", "megabytes", "poll", "rounds", "price")
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """How large batches may be, how often their state is checked, and what they cost."""
+    """Size limit, polling interval and price of batches."""
 
     requests: int
     size: int
     """Maximum size of one batch in bytes."""
     poll: float = POLL_SECONDS
-    """Seconds between two checks of a batch, after the first minutes."""
+    """Seconds between two status checks of a batch, after the first minutes."""
     rounds: int = ROUNDS
     """Maximum number of batches in which a failing request is included before it is sent alone."""
     price: float | None = None
@@ -162,7 +162,7 @@ def batch_notes(
     run: RunOptions,
     limits: BatchLimits,
 ) -> list[str]:
-    """Return notes for users before batches are sent: their price, and what is not supported in batches."""
+    """Return notes for users before batches are sent: their price, and which features batches do not support."""
     notes = []
     name = planned.model_name
     has_prices = all(run.model_args.get(price) is not None for price in PRICES)

@@ -42,7 +42,7 @@ SLOWER = 1.5
 LONGEST_QUOTA_WAIT = 600.0
 MISSING = (404, 405, 501)
 UNSURE = frozenset({408, 409, 425})
-"""HTTP statuses below 500 after which the service may still have created the batch."""
+"""HTTP statuses below 500 after which the service may have created the batch anyway."""
 T = TypeVar("T")
 Say = Callable[[str], None]
 
@@ -53,11 +53,11 @@ class NotThere(Exception):
 
 @dataclass(eq=False)
 class Draft:
-    """Requests that are being collected for the next batch."""
+    """Requests collected for the next batch."""
 
     logged: LoggedBatch
     request: RecordedRequest
-    """The request that started the draft. All requests of a batch have the same path and headers."""
+    """The first request of the draft. All requests of a batch have the same path and headers."""
     lines: list[bytes] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)
     size: int = 0
@@ -65,7 +65,7 @@ class Draft:
 
 @dataclass(eq=False)
 class OpenBatch:
-    """A batch whose results are awaited, with the jobs that wait for them."""
+    """A batch whose results have not arrived yet, with the jobs that wait for them."""
 
     logged: LoggedBatch
     jobs: dict[int, Job] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class OpenBatch:
     following: "asyncio.Task[BatchResults | None] | None" = None
 
     def number_of(self, custom_id: str) -> int | None:
-        """Return the number of the request that a reply names; None if the batch has no such request."""
+        """Return the number of the request that a reply belongs to; None if the batch has no such request."""
         marker, _, digits = custom_id.rpartition("-")
         if marker not in (self.logged.marker, "") or not digits.isdecimal():
             return None
@@ -104,7 +104,7 @@ class BatchService:
     say: Say
     """Function that shows a line to the user during the run."""
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the run stops. Pending waits then end at once."""
+    """Set when the run stops. Pending waits then end immediately."""
 
     def __post_init__(self) -> None:
         self._policy = RetryPolicy(base_seconds=min(1.0, self.limits.poll))
@@ -152,7 +152,7 @@ class BatchService:
         draft: Draft,
         batch: OpenBatch,
     ) -> None:
-        """Create a batch. If a call fails although the service created the batch, find it."""
+        """Create a batch. If the call fails, search for the batch, because the service may have created it."""
         logged = batch.logged
         attempt = 0
         while True:
@@ -212,7 +212,7 @@ class BatchService:
         return False
 
     async def follow(self, batch: OpenBatch) -> BatchResults | None:
-        """Wait until a batch has ended, and return its results; None if the service never received it."""
+        """Wait until a batch has finished, and return its results; None if the service never received it."""
         logged = batch.logged
         if not logged.batch_id and not batch.candidates:
             await self._look_up(batch)
@@ -285,7 +285,7 @@ class BatchService:
         await self._sleep(seconds)
 
     async def _download(self, batch: OpenBatch) -> BatchResults:
-        """Return the results of a batch that ended."""
+        """Return the results of a finished batch."""
         name = batch.logged.name
         for _ in range(DOWNLOADS):
             try:
@@ -363,7 +363,7 @@ class BatchService:
         await self._sleep(self._policy.delay(error, attempts, self._rng))
 
     async def _sleep(self, seconds: float) -> None:
-        """Wait; raise `Stopped` if the run is stopped."""
+        """Wait. Raise `Stopped` if the run is stopped."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.stopped.wait(), seconds)
         if self.stopped.is_set():

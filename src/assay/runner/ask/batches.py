@@ -77,13 +77,13 @@ class BatchAsker:
         )
         self._drafts: dict[tuple[Any, ...], Draft] = {}
         self._adopted: list[OpenBatch] = []
-        """Batches of an earlier run that this run takes over."""
+        """Batches that this run took over from an earlier run."""
         self._claimable: list[OpenBatch] = []
-        """Batches of an earlier run that have not ended yet. Jobs may claim requests in them."""
+        """Unfinished batches of an earlier run. Jobs may claim their requests."""
         self._open: list[OpenBatch] = []
-        """Batches that were sent and have not ended."""
+        """Batches that were sent and are not finished."""
         self._spare: dict[str, deque[Spare]] = {}
-        """Replies of an earlier run's batches that no job has claimed yet, by request key."""
+        """Unclaimed replies from an earlier run's batches, by request key."""
         self._ready: list[Pair] = []
         """Jobs with answers that were not yet passed to the sink."""
         self._alone: set[asyncio.Task[None]] = set()
@@ -112,7 +112,7 @@ class BatchAsker:
         self._changed.set()
 
     def _adopt(self) -> None:
-        """Take over the batches of an earlier run that are still open, so that their requests are not sent again."""
+        """Take over the open batches of an earlier run, so that their requests are not sent again."""
         for logged in self.log.open_batches(self.task, self.name):
             batch = OpenBatch(logged)
             for number, key in enumerate(logged.keys):
@@ -145,7 +145,7 @@ class BatchAsker:
                 return
 
     async def _check_service(self) -> None:
-        """Raise if the server has no batch API, once, before requests are collected."""
+        """Raise if the server has no batch API. Checked once, before requests are collected."""
         if not self._is_checked:
             await self.service.check()
             self._is_checked = True
@@ -155,7 +155,7 @@ class BatchAsker:
         work: Work,
         seconds: float | None = None,
     ) -> bool:
-        """Wait until jobs or batches change, but not longer than `seconds`. Return True if they did."""
+        """Wait up to `seconds` until jobs or batches change. Return True if they did."""
         waiting = [
             asyncio.ensure_future(work.changed()),
             asyncio.ensure_future(self._changed.wait()),
@@ -173,7 +173,7 @@ class BatchAsker:
         return bool(done)
 
     async def _take(self, job: Job) -> None:
-        """Find a job's request in the batches of an earlier run, or put the job into the next batch."""
+        """Assign a job to its request in a batch of an earlier run, or put it into the next batch."""
         if not job.attempts:
             self._held += 1
             self.progress.meter.begun += 1
@@ -238,7 +238,7 @@ class BatchAsker:
     async def _send(self, group: tuple[Any, ...]) -> None:
         """Send the draft of a group, whose requests have the same path and headers, as a batch.
 
-        Wait for it in the background.
+        Wait for its results in the background.
         """
         draft = self._drafts.pop(group)
         draft.logged.keys = [job.request.key for job in draft.jobs]
@@ -279,7 +279,7 @@ class BatchAsker:
         work: Work,
         sink: Sink,
     ) -> None:
-        """Read the answers of a batch that ended. Requests without a reply are sent again."""
+        """Read the answers of a finished batch. Requests without a reply are sent again."""
         if batch in self._claimable:
             self._claimable.remove(batch)
         if results is None:
@@ -306,7 +306,7 @@ class BatchAsker:
             self._raise_cancelled(batch, unanswered)
 
     def _sort(self, batch: OpenBatch, results: BatchResults) -> dict[int, BatchReply]:
-        """Return the replies of a batch by the number of their request.
+        """Return the replies of a batch by request number.
 
         Tell the user about unusable and missing replies.
         """
@@ -341,7 +341,7 @@ class BatchAsker:
         batch: OpenBatch,
         replies: dict[int, BatchReply],
     ) -> None:
-        """Keep the replies of an earlier run's batch for jobs that are read from the data later."""
+        """Store the replies of an earlier run's batch for jobs whose rows are read later."""
         for key, numbers in batch.spare.items():
             for number in numbers:
                 if number in replies:
@@ -423,7 +423,7 @@ class BatchAsker:
             await asyncio.sleep(0)
 
     def _show_progress(self) -> None:
-        """Show the progress of the batches."""
+        """Show the progress of the batches to the user."""
         self.progress.batches = _batch_counts(self._open)
         done = sum(batch.status.done for batch in self._open)
         meter: Meter = self.progress.meter
@@ -438,7 +438,7 @@ class BatchAsker:
         )
 
     def _finish_adopted(self) -> None:
-        """Close the batches of an earlier run whose answers are all in the journal, and list the others."""
+        """Close the batches of an earlier run whose answers are all in the journal. Report the others."""
         unread = {
             id(batch)
             for key, replies in self._spare.items()
@@ -495,7 +495,7 @@ def _batch_counts(batches: Sequence[OpenBatch]) -> str:
 
 
 def _continues_line(batch: OpenBatch) -> str:
-    """Return the line that tells users that a batch continues at the service after the run has stopped."""
+    """Return a line for users: the service continues to work on a batch after the run has stopped."""
     total = len(batch.logged.keys)
     return (
         f"batch {batch.logged.name} continues at the service ({batch.status.done:,} of {total:,} done):"

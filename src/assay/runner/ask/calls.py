@@ -40,7 +40,7 @@ LARGEST_HANDOVER = 256
 MEDIA_HANDOVER = 16
 CLEAN_BATCHES = 32
 ENOUGH_TIMED = 32
-"""Smallest number of timed requests after which a model may count as instant."""
+"""Minimum number of timed requests before a model may count as instant."""
 MOST_WAITING = 0.75
 """Largest share of a batch's duration that an instant model may spend waiting for the runner's thread.
 
@@ -49,7 +49,7 @@ A model that calls a server waits longer than that.
 
 
 class BatchSize:
-    """The size of the next batch of one model, learned from earlier batches."""
+    """Determines the size of the next batch of one model from the results of earlier batches."""
 
     def __init__(self, declared: int | None) -> None:
         self.declared = declared
@@ -58,7 +58,7 @@ class BatchSize:
         self._fits: int | None = None
         """The batch size known to fit into memory, increased after each batch; None if no batch was too large yet."""
         self._too_large = 0
-        """The smallest batch that did not fit into memory. It is tried again after `CLEAN_BATCHES` smaller ones."""
+        """The smallest batch that did not fit into memory. It is retried after `CLEAN_BATCHES` smaller ones."""
         self._clean = 0
 
     def size(self) -> int:
@@ -69,7 +69,7 @@ class BatchSize:
         return min(size, self._fits)
 
     def media_size(self) -> int | None:
-        """Return the largest batch with media, which needs more memory; None if the model declares its batch size."""
+        """Return the largest batch with media, which need more memory; None if the model declares its batch size."""
         if self.declared:
             return None
         return MEDIA_HANDOVER
@@ -129,7 +129,7 @@ class BatchSize:
 
 
 def as_number(batch_size: int | str | None) -> int | None:
-    """Return the batch size if it is a number; None for `auto`, which leaves it to the model."""
+    """Return the batch size if it is a number; None for `auto`, where the model determines it."""
     if isinstance(batch_size, int):
         return batch_size
     return None
@@ -194,7 +194,9 @@ def _call_accepted(
     requests: Sequence[Request],
     refused: Mapping[int, Output],
 ) -> tuple[list[Output], int]:
-    """Call the model with the requests that it accepts. `refused` has the failures of the others by index."""
+    """Call the model with the requests that it accepts. `refused` maps the indices of
+    the others to their failures.
+    """
     accepted = [
         request for index, request in enumerate(requests) if index not in refused
     ]
@@ -239,7 +241,7 @@ async def load_model(
     what: str,
     in_thread: Callable[[Callable[[], Any]], Awaitable[Any]],
 ) -> None:
-    """Load a model, if it has a `load` method. Its errors are reported as errors of `what`."""
+    """Load a model, if it has a `load` method. Errors name the model as `what`."""
     load = getattr(model, "load", None)
     if load is None:
         return
@@ -320,17 +322,17 @@ async def call_async(model: Model, request: Request) -> Output:
 
 
 def _method(model: Model, request: Request) -> AnswerMethod:
-    """Return the method of the model that answers a request."""
+    """Return the model's method for this request: `generate` or `likelihood`."""
     return model.likelihood if _wants_likelihoods(request) else model.generate  # type: ignore[attr-defined]
 
 
 def _wants_likelihoods(request: Request) -> bool:
-    """Return True if a request asks for likelihoods."""
+    """Return True if a request is for likelihoods."""
     return request.prompt.continuations is not None or request.prompt.rolling
 
 
 def _failure(error: BaseException) -> Output:
-    """Return the failure of one sample for an exception. Lost connections and timeouts are retryable."""
+    """Convert an exception to the failure of one sample. Lost connections and timeouts are retryable."""
     kind = "exception"
     passes = False
     if isinstance(error, DataError):
@@ -351,7 +353,7 @@ def _failure(error: BaseException) -> Output:
 
 
 def _scrubbed(output: Output) -> Output:
-    """Return a failed output without secrets: its message may quote a URL or a header."""
+    """Remove secrets from a failed output, because its message may quote a URL or a header."""
     error = output.error
     if error is None or (message := scrub(error.message)) == error.message:
         return output
@@ -359,7 +361,7 @@ def _scrubbed(output: Output) -> Output:
 
 
 def _set_seconds(output: Output, seconds: float) -> None:
-    """Set the seconds of an output that nothing else refers to. It is changed in place, because copying is slow."""
+    """Set the seconds of an output in place, because copying is slow. Nothing else may refer to the output."""
     object.__setattr__(output, "seconds", seconds)
 
 

@@ -33,7 +33,7 @@ def _faults(planned: PlannedTask, request: Request) -> tuple[str, ...]:
 
 
 class Preflight:
-    """Checks the first prompt of a task × model before it is sent, and reports warnings. The run continues."""
+    """Checks the first prompt of a task × model before it is sent. Warnings do not stop the run."""
 
     def __init__(
         self,
@@ -102,13 +102,13 @@ class Preflight:
 
 @dataclass(eq=False)
 class LoadedModels:
-    """Models that are loaded, until they are closed."""
+    """Models that stay loaded until they are closed."""
 
     options: RunOptions
     say: Say
     whisper: Say
     helpers: dict[str, Model] = field(default_factory=dict, init=False)
-    """Helper models that were built, by role. Later tasks use them again."""
+    """Helper models by role. Later tasks reuse them."""
     _models: list[Model] = field(default_factory=list, init=False)
     _spread: Spread | None = field(default=None, init=False)
     """The replicas of the current model."""
@@ -141,7 +141,7 @@ class LoadedModels:
         return self._spread
 
     def interrupt(self) -> None:
-        """Tell all helper models that the user stopped the run."""
+        """Interrupt all helper models, because the user stopped the run."""
         for model in list(self.helpers.values()):
             interrupt_model(model)
 

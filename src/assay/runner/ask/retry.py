@@ -36,12 +36,12 @@ PASSING = frozenset(
         "bad_response",
     }
 )
-"""Kinds of failures of a batch model that are retried here. The model itself has retried any others."""
+"""Kinds of failures of a batch model that are retried here. The model itself has already retried all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often a request is tried, and for how long."""
+    """Limits and delays of retries."""
 
     tries: int = 10
     base_seconds: float = 1.0
@@ -58,7 +58,7 @@ class RetryPolicy:
         attempts: int,
         seconds: float,
     ) -> bool:
-        """Return True if a request that failed `attempts` times within `seconds` is worth another try."""
+        """Return True if a request that failed `attempts` times within `seconds` may be retried."""
         return (
             error.retryable and attempts < self.tries and seconds < self.total_seconds
         )
@@ -69,7 +69,9 @@ class RetryPolicy:
         attempt: int,
         rng: random.Random,
     ) -> float:
-        """Return the seconds to wait before attempt number `attempt + 1`, at least what the server asked for."""
+        """Return the seconds to wait before attempt number `attempt + 1`, at least as
+        long as the server requested.
+        """
         jitter = rng.uniform(0, min(self.cap_seconds, self.base_seconds * 2**attempt))
         wait = requested_wait(error)
         if not wait:
@@ -79,14 +81,14 @@ class RetryPolicy:
 
 
 class Stopped(Exception):
-    """Raised for a request that waited when the run was stopped. It is not sent again, and has no answer."""
+    """Raised for a request that was still waiting when the run was stopped. It is not sent, and has no answer."""
 
 
 class Decision(Enum):
-    """The decision after one attempt."""
+    """The next step after one attempt."""
 
     RETURN = "return"
-    """Return the output: an answer, or a failure that another try would not change."""
+    """Return the output: an answer, or a failure that a retry would not change."""
     RETRY = "retry"
     GIVE_UP_ON_SERVER = "give up on server"
     """Return the same failure for this and all other requests, because the server never gave a proper reply."""
@@ -97,15 +99,15 @@ class RequestState:
     """The state of one request, from its first attempt to its last."""
 
     attempts: int = 0
-    """Failed attempts that count. Those during an outage do not."""
+    """Number of failed attempts, without those during an outage."""
     seconds: float = 0.0
-    """Time in attempts and between them. Waiting for a slot is not counted."""
+    """Seconds spent in attempts and between them, without waiting for a slot."""
     sent_at: float = 0.0
     """Time at which the latest attempt was sent."""
     answers_before: int = -1
     """Number of answers that the server had given when this request last failed; -1 before its first failure."""
     fails_alone: bool = False
-    """True if other requests were answered between its failures, so that the request is the cause, not the server."""
+    """True if the server answered other requests between this one's failures, so that this request is the cause."""
 
 
 class ServerQueue:
@@ -129,12 +131,12 @@ class ServerQueue:
         self._rng = random.Random(seed)
         self._say = say
         self._reported: set[str] = set()
-        """Reasons for retries that have been reported."""
+        """Reasons for retries that were already reported."""
         self._final_output: Output | None = None
         """The output for all requests once the server is given up."""
         self._is_stopped = False
         self._over = asyncio.Event()
-        """Set when requests no longer wait: the queue was stopped, or the server was given up."""
+        """Set when requests should stop waiting, because the queue was stopped or the server was given up."""
 
     def stop(self) -> None:
         """Stop sending. Requests that wait for a slot or a retry are released; requests in flight are finished."""
@@ -168,7 +170,7 @@ class ServerQueue:
             await self._wait_before_retry(output.error, request)
 
     def is_probe_due(self, now: float) -> bool:
-        """Return True if the server is gone and should be probed now."""
+        """Return True if the server is unreachable and a probe is due."""
         return self.outage.is_on and self.outage.look_at <= now
 
     async def _wait_for_slot(
@@ -202,7 +204,7 @@ class ServerQueue:
         attempt: Callable[[], Awaitable[Output]],
         request: RequestState,
     ) -> Output:
-        """Make one attempt, and release the slot that the request had."""
+        """Make one attempt, then release the slot of the request."""
         request.sent_at = _now()
         self.beginning.sent(request, request.sent_at)
         try:
@@ -217,7 +219,7 @@ class ServerQueue:
         request: RequestState,
         now: float,
     ) -> Decision:
-        """Return what to do with the result of one attempt, and update the state of the server."""
+        """Return the next step after one attempt, and update the state of the server."""
         error = output.error
         if error is None:
             self._record_answer(request, now)
@@ -305,7 +307,7 @@ class ServerQueue:
         self._release_all()
 
     def _report(self, error: ErrorInfo) -> None:
-        """Report why a run is slow, once for each reason."""
+        """Report the reason for delays to the user, once for each reason."""
         if self.outage.is_on:
             reason = "outage"
         else:

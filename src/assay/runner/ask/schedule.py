@@ -1,8 +1,8 @@
 """The scheduler keeps one model busy.
 
-A model whose `generate` is a coroutine gets single requests, many at once. Any other model works on batches in its
-own thread. A batch has its declared `batch_size`, else as many requests as take about 20 ms, so that a killed run
-loses no more work than that. The next batch is prepared while the model works.
+A model whose `generate` is a coroutine receives single requests, many at once. Any other model receives batches in a
+separate thread. A batch has the declared `batch_size`, else as many requests as take about 20 ms, so that a killed
+run loses no more work than that. The next batch is prepared while the model works.
 """
 
 import asyncio
@@ -94,7 +94,7 @@ class Scheduler:
     ) -> tuple[list[tuple[Job, Output]], list[Job]]:
         """Send the first batch of these jobs to the model in the caller's thread.
 
-        Return the finished jobs with their answers, and the jobs with a failure that may be temporary, which `run`
+        Return the finished jobs with their answers, and the jobs with possibly temporary failures, which `run`
         retries.
         """
         batch = jobs[: self.sizes.size()]

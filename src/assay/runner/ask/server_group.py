@@ -37,7 +37,7 @@ class ServerGroup:
             ServerQueue(window, policy, seed, _with_name(say, name)) for name in names
         )
         self._open = [0] * len(servers)
-        """Number of requests at each server, including requests that wait."""
+        """Number of requests assigned to each server, including waiting ones."""
         self._abandoned: set[int] = set()
         """Servers that gave only wrong replies."""
 
@@ -84,7 +84,7 @@ class ServerGroup:
             self._say(f"{address} gave only wrong replies and is not asked again")
 
     def _choose(self, tried: set[int]) -> int:
-        """Return the server for the next request: one that should be probed, else the one with the most free slots."""
+        """Return the server for the next request: one whose probe is due, else the one with the most free slots."""
         now = asyncio.get_running_loop().time()
         candidates = [
             index
@@ -108,7 +108,7 @@ class ServerGroup:
         index: int,
         tried: set[int],
     ) -> bool:
-        """Return True if another server may answer a request: it is not gone, and was not tried."""
+        """Return True if another server may answer a request: it is reachable and was not tried yet."""
         return any(
             self._is_present(other)
             for other in range(len(self.queues))
@@ -117,7 +117,7 @@ class ServerGroup:
 
 
 def address_of(server: Model) -> str:
-    """Return host and port of a server, without a key that its URL may have."""
+    """Return host and port of a server's URL, without any key in the URL."""
     netloc = urlsplit(str(getattr(server, "base_url", ""))).netloc
     return netloc.rpartition("@")[2]
 

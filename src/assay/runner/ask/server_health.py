@@ -15,7 +15,7 @@ from ...core import ErrorInfo
 SHRINK = 0.8
 GROW = 0.05
 EPISODE_SECONDS = 1.0
-"""Rate limits within this many seconds count as one episode."""
+"""Rate limits within this many seconds of each other count once."""
 CAUTIOUS_ROUNDS = 10
 """Number of clean rounds after which a limit that the server refused is tried again."""
 
@@ -34,7 +34,7 @@ class Limiter:
     successes: int = 0
     shrunk_at: float = float("-inf")
     refused_at: int = 0
-    """The limit at which the server last sent a rate limit; 0 if that is long ago."""
+    """The limit at the last rate limit from the server; 0 if that is long ago."""
     limit_before_refusal: float = 0.0
     """The limit before the server refused the API key; 0 if it refused none."""
     key_refused_at: float = 0.0
@@ -64,12 +64,12 @@ class Limiter:
             raise
 
     def release(self) -> None:
-        """Give the slot back."""
+        """Release a slot."""
         self.active -= 1
         self._wake()
 
     def succeeded(self) -> None:
-        """Count a clean answer. After a whole round of them, raise the limit."""
+        """Count an answer without problems. After a whole round of them, raise the limit."""
         self.successes += 1
         if self.limit >= self.ceiling or self.limit_before_refusal:
             return
@@ -96,7 +96,9 @@ class Limiter:
             self.limit = 1.0
 
     def restore(self, started: float) -> None:
-        """Restore the limit if the answered request was sent after the API key was refused: the key works."""
+        """Restore the limit after an answer to a request that was sent after the API
+        key was refused: the key works.
+        """
         if started > self.key_refused_at:
             self.limit = self.limit_before_refusal
             self.limit_before_refusal = 0.0
@@ -124,7 +126,7 @@ class Limiter:
         self.limit = max(min(self.floor, self.limit), self.limit - 1)
 
     def _wake(self) -> None:
-        """Give free slots to waiting requests."""
+        """Assign free slots to waiting requests."""
         while self._waiting and self.active < int(self.limit):
             waiter = self._waiting.popleft()
             if not waiter.done():
@@ -133,8 +135,10 @@ class Limiter:
 
 
 WRONG = frozenset({"bad_response", "broken_reply", "http", "rate_limit"})
-"""Kinds of failure that waiting does not cure at the start of a run. Status 503, and 429 with Retry-After, are worth
-waiting for. A 429 without Retry-After may mean a used-up quota as well as a busy server.
+"""Kinds of failure at the start of a run that do not go away with time.
+
+Status 503, and 429 with Retry-After, are worth waiting for. A 429 without Retry-After may mean an exhausted quota as
+well as a busy server.
 """
 SHORTEST_WAIT = 1.0
 MOMENT = 1e-6
@@ -145,7 +149,7 @@ SILENT_TRIES = 5
 
 @dataclass(slots=True)
 class Beginning:
-    """The replies of a server before its first proper answer."""
+    """Tracks a server's replies until its first proper answer."""
 
     seconds: float
     """Seconds for which wrong replies are accepted before the server is given up."""
@@ -154,14 +158,14 @@ class Beginning:
     is_silent: bool = True
     """True as long as nothing has arrived from the server."""
     since: float | None = None
-    """The time of the first wrong reply; None if there was none, or if the server was busy since then."""
+    """The time of the first wrong reply; None if there was none, or if the server has been busy since."""
     slowest: float = 0.0
-    """Seconds that the slowest wrong reply took."""
+    """Duration of the slowest wrong reply, in seconds."""
     _sent: dict[object, float] = field(default_factory=dict)
     """The time at which each request in flight was sent."""
 
     def sent(self, whose: object, now: float) -> None:
-        """Record when the request `whose` was sent."""
+        """Record the time at which the request `whose` was sent."""
         if not self.is_over:
             self._sent[whose] = now
 
@@ -228,7 +232,7 @@ class Beginning:
 
 
 GONE = frozenset({"connection", "broken_reply", "http", "unavailable", "tls"})
-"""Kinds of retryable failures that may mean that the server is gone."""
+"""Kinds of retryable failures that may mean that the server is unreachable."""
 ABOUT_THE_SERVER = frozenset({"connection", "broken_reply", "tls"})
 """Kinds of failures that never depend on the request, unlike the other kinds in `GONE`."""
 MOST_LOST = 8
@@ -236,13 +240,13 @@ MOST_LOST = 8
 LONGEST_PAUSE = 15.0
 """Longest time between two probes of a server that is gone, in seconds."""
 LONGEST_OUTAGE = 600.0
-"""Duration of an outage in seconds after which requests no longer wait for the server, and fail."""
+"""Seconds after which an outage makes requests fail instead of wait."""
 POLITENESS = 0.5
 """Extra seconds before a request whose probe failed may probe again, so that other requests can probe."""
 
 
 def requested_wait(error: ErrorInfo) -> float:
-    """Return the seconds that the server asked to wait; 0 if it gave none, or an impossible value."""
+    """Return the wait that the server requested, in seconds; 0 if it requested none, or an impossible one."""
     seconds = error.retry_after
     if seconds is None or not math.isfinite(seconds):
         return 0.0
@@ -272,13 +276,13 @@ class Outage:
     loser: object = None
     """The request that failed last. It waits longer before the next probe, so that another request makes it."""
     is_certain: bool = False
-    """True if several requests failed, or if one failed in a way that does not depend on the request."""
+    """True if several requests failed, or if one failed in a way that cannot depend on the request."""
     has_ended: bool = False
-    """True if requests no longer have to wait."""
+    """True if waiting requests may continue."""
     _over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def end(self) -> None:
-        """Release all requests that wait."""
+        """Release all waiting requests."""
         self.has_ended = True
         self._over.set()
 
@@ -333,7 +337,9 @@ class Outage:
         self.look_at = max(now + pause, self.not_before)
 
     async def wait(self, whose: object = None) -> bool:
-        """Wait while the server is gone. Return True if the request should probe it, False once it is back."""
+        """Wait during an outage. Return True if the request should probe the server,
+        False once the outage is over.
+        """
         clock = asyncio.get_running_loop().time
         while self.is_on and not self.has_ended and not self.is_hopeless(clock()):
             due = self.look_at

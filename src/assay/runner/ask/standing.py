@@ -28,10 +28,10 @@ class Standing:
         self._is_spread = is_spread
         self._queue = JobQueue()
         self._work: Work | None = None
-        """The jobs on which the running asker works."""
+        """The jobs that the running asker works on."""
         self._running: asyncio.Task[None] | None = None
         self._open: set[Work] = set()
-        """The jobs of each call in progress, for a server or replicas."""
+        """The jobs of each call in progress, when the model has servers or replicas."""
         self._calls: dict[int, _Call] = {}
         """The call that waits for each job, by id of the job object."""
         self.stopped = False
@@ -43,7 +43,7 @@ class Standing:
     ) -> list[Output]:
         """Return the answers in the order of the jobs, after `sink` has stored them.
 
-        Raise `Stopped` if some will not arrive.
+        Raise `Stopped` if some of them will not arrive.
         """
         if self.stopped:
             raise Stopped
@@ -58,14 +58,14 @@ class Standing:
             raise Stopped from None
 
     def stop(self) -> None:
-        """Send nothing more. Requests in flight are finished."""
+        """Send no more requests. Those in flight are finished."""
         self.stopped = True
         for work in (*self._open, self._work):
             if work is not None:
                 work.stop()
 
     async def close(self) -> None:
-        """Send nothing more, and do not wait for requests in flight."""
+        """Send no more requests, and do not wait for those in flight."""
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
@@ -166,7 +166,7 @@ def _retrieve_error(running: "asyncio.Task[None]") -> None:
 
 
 class _Call:
-    """One call to `Standing.ask`. It passes answers to the caller's sink and remembers them."""
+    """One call to `Standing.ask`, which passes answers to the caller's sink and stores them."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink

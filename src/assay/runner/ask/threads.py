@@ -54,7 +54,7 @@ class Threads:
         return future
 
     def close(self) -> None:
-        """Let the threads end once they are idle, without waiting for them."""
+        """Let the threads end once they are idle. Do not wait for them."""
         for _ in self._threads:
             self._calls.put(None)
 
@@ -67,7 +67,7 @@ async def in_thread(
     function: Callable[..., T],
     *values: object,
 ) -> T:
-    """Call a blocking function in its own thread, and return its result."""
+    """Call a blocking function in a new thread, and return its result."""
     threads = Threads(1, "aside")
     future = threads.submit(function, *values)
     threads.close()

@@ -1,4 +1,4 @@
-"""The work of a model: jobs to do, jobs in flight, and the sink for their answers."""
+"""The work for a model: jobs to do, jobs in flight, and the sink for their answers."""
 
 import asyncio
 from collections import deque
@@ -28,19 +28,19 @@ class Job:
     home: int = 0
     """Number of the replica that must answer this job because it remembers the earlier rounds; 0 for any replica."""
     died_on: tuple[int, ...] = ()
-    """Numbers of the replicas that died while they worked on this job."""
+    """Numbers of the replicas that died on this job."""
     judged: tuple[str, int] | None = None
     """For a request to a helper model: the sample and epoch whose score needs the answer; else None."""
     notes: Mapping[str, Any] | None = None
-    """Notes for the details of the answer, such as parts removed from the prompt."""
+    """Notes to add to the details of the answer, such as parts removed from the prompt."""
     offset: int = 0
-    """Offset of the answer's line in the journal, once it is written."""
+    """Offset of the answer's line in the journal, once the line is written."""
     known_messages: int = 0
     """Number of messages left out of this record, because the journal's record of the previous round has them."""
 
 
 class JobQueue(deque[Job]):
-    """A queue of jobs that callers fill, instead of rows from which jobs are read."""
+    """A queue that callers fill with jobs, used in place of rows."""
 
     def __next__(self) -> Job:
         return self.popleft()
@@ -72,7 +72,7 @@ class Work:
         self._is_behind = is_behind
         self._is_exhausted = False
         self.whole_dialogues = whole_dialogues
-        """True for a model that remembers its last dialogue: a dialogue ends before the next sample begins."""
+        """True for a model that remembers only its last dialogue, which must end before the next sample begins."""
         self._is_talking = False
         self._ready: deque[Job] = deque()
         self.stopped = False
@@ -93,7 +93,9 @@ class Work:
         most: int,
         with_media: int | None = None,
     ) -> list[Job]:
-        """Return up to `most` jobs, or up to `with_media` if they carry media; empty if there are none now."""
+        """Return up to `most` jobs, or up to `with_media` if they have media; empty if
+        there are none at the moment.
+        """
         if self.stopped or self._must_wait():
             return []
         jobs: list[Job] = []
@@ -118,7 +120,7 @@ class Work:
         return bool(self._ready)
 
     def is_done(self) -> bool:
-        """Return True if no job is left and none can come."""
+        """Return True if no job is left and none can be added."""
         return self._is_exhausted and not self._ready and not self.in_flight
 
     def _next_of_rows(self) -> Job | None:
@@ -139,7 +141,7 @@ class Work:
         return None
 
     def _must_wait(self) -> bool:
-        """Return True while a dialogue must end before the next sample begins."""
+        """Return True if a dialogue must end before the next sample may begin."""
         return self._is_talking and self.in_flight > 0
 
     def rest(self) -> Iterator[Any]:
@@ -174,7 +176,7 @@ class Work:
 
     @property
     def has_unread_rows(self) -> bool:
-        """True if rows are left. They may have to wait for scoring."""
+        """True if rows are left, even if they must wait for scoring."""
         return not self._is_exhausted
 
     async def changed(self) -> None:
@@ -221,4 +223,4 @@ class Sink(Protocol):
         """Write answers to disk. Called before the model gets more requests."""
 
     def judge(self, answers: Answers) -> None:
-        """Score answers, and queue the next rounds of dialogues. Called while the model works."""
+        """Score answers, and queue the next rounds of dialogues. Called while the model works on other jobs."""

@@ -1,1 +1,1 @@
-"""What is counted while answers arrive: tokens and cost, failures, cut answers, leaked targets, identical answers."""
+"""Counters of a run's answers: tokens and cost, failures, cut answers, leaked targets, identical answers."""

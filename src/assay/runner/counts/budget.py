@@ -12,7 +12,7 @@ SMALLEST_BASE = 100
 """Minimum number of samples for which failures are measured as a share: two failures of ten do not stop a run."""
 AUTH_ERRORS = 3
 ALIKE_ERRORS = 3
-"""A run stops if this many calls fail in the same way before the first answer."""
+"""Number of calls that must fail in the same way before the first answer to stop the run."""
 HOPELESS = frozenset(
     {"http", "exception", "quota", "tls", "bad_response", "connection"}
 )
@@ -24,7 +24,7 @@ _VARIABLE = re.compile(r"[0-9a-f]{8,}|\d+")
 GIVEN_UP = "wrong_replies"
 """The kind of failure that all requests get once a server is given up."""
 NOT_COUNTED = frozenset({"data", MISSING})
-"""Kinds of failure that are not the fault of the infrastructure."""
+"""Kinds of failure that are not caused by the infrastructure."""
 
 
 class ErrorBudget:
@@ -33,13 +33,15 @@ class ErrorBudget:
     def __init__(self, policy: str) -> None:
         self.errors = 0
         self.spent: ErrorBudgetExceeded | None = None
-        """The error that was raised when the budget was used up."""
+        """The error raised when the budget was used up; None before that."""
         self._auth_in_a_row: Counter[str] = Counter()
-        """Number of failures in a row because of a refused API key, by model or role. A judge has its own key."""
+        """Number of consecutive failures due to a refused API key, by model or role,
+        because a judge has a separate key.
+        """
         self._failed: set[tuple[str, int]] = set()
-        """Samples and epochs for which a helper model failed. Each counts once."""
+        """Samples and epochs for which a helper model failed. Each counts as one error."""
         self._answering: set[str] = set()
-        """Models that have given an answer; "" for the model of the run, otherwise the role of a helper."""
+        """Models that have given an answer: the role of a helper, or "" for the model of the run."""
         self._alike: dict[str, Counter[str]] = {}
         """For each model without an answer so far: number of failed calls by kind of failure."""
         self._scoring: set[str] = set()
@@ -110,7 +112,7 @@ class ErrorBudget:
         fault: str,
         expected: int | None,
     ) -> None:
-        """Record whether a scorer gave a score; `fault` is the message of its error, or empty.
+        """Record the success or failure of a scorer; `fault` is its error message, or empty.
 
         Raise if all its first scores failed at one line of a user's file, because the others would fail there, too.
         """
@@ -141,7 +143,7 @@ class ErrorBudget:
         whose: str,
         expected: int | None,
     ) -> None:
-        """Raise if all calls so far failed in the same way, and further calls cannot change that."""
+        """Raise if all calls so far failed in the same way, and repeating them cannot help."""
         if self._share is None or whose in self._answering:
             return
         failures = self._alike.setdefault(whose, Counter())
@@ -163,7 +165,7 @@ class ErrorBudget:
         )
 
     def _count(self, error: ErrorInfo, whose: str) -> None:
-        """Count an error. Raise if the server was given up or refused the key too often."""
+        """Count an error. Raise if the server was given up, or refused the API key too often."""
         self.errors += 1
         problem, _, own_fix = error.message.partition("; fix: ")
         if not self._first:
@@ -208,7 +210,7 @@ class ErrorBudget:
             )
 
     def _stop(self, what: str, *, fix: str) -> NoReturn:
-        """Raise the error that stops the run, and remember it."""
+        """Raise the error that stops the run, and store it."""
         self.spent = ErrorBudgetExceeded(what, fix=fix)
         raise self.spent
 

@@ -75,7 +75,7 @@ class Leaks:
 
 
 def transcript_leak(sample: Sample) -> DataError:
-    """Return the error for a prompt that contains the transcript of its recording."""
+    """Return the error for a prompt that contains the transcript of its own recording."""
     return DataError(
         f"the transcript of sample {sample.id!r} occurs in its prompt",
         fix="show the model the recording alone (--columns input=), or a template without the transcript",
@@ -145,7 +145,7 @@ def _tells(
 
 
 def is_whole(wanted: str, text: str) -> bool:
-    """Return True if a text contains the words `wanted`, and not only as part of longer words."""
+    """Return True if a text contains `wanted` as whole words, not only inside longer words."""
     offset = text.find(wanted)
     while offset >= 0:
         end = offset + len(wanted)
@@ -163,7 +163,7 @@ def is_whole(wanted: str, text: str) -> bool:
 
 
 def _are_joined(neighbour: str, edge: str) -> bool:
-    """Return True if the character next to a match is part of the same word as its edge. CJK characters never are."""
+    """Return True if the character next to a match continues its word. CJK characters never do."""
     if not neighbour or neighbour >= "\u2e80":
         return False
     return (neighbour + edge).isalnum()

@@ -26,7 +26,7 @@ Place = tuple[str, int, int]
 
 
 class Cuts:
-    """Counts the prompts and answers of one task × model that were cut. Each sample, epoch and round counts once."""
+    """Counts the truncated prompts and answers of one task × model. Each sample, epoch and round counts once."""
 
     def __init__(self) -> None:
         self._prompts: dict[Place, int] = {}
@@ -35,7 +35,7 @@ class Cuts:
         """Number of candidates that ended because of `max_tokens`, by sample, epoch and round."""
 
     def count(self, place: Place, output: Output) -> None:
-        """Count a new answer if it or its prompt was cut."""
+        """Count a new answer if it or its prompt was truncated."""
         reasons = [candidate.stop_reason for candidate in output.candidates]
         if output.details or "length" in reasons:
             details = output.details
@@ -50,7 +50,7 @@ class Cuts:
         round: int,
         answer: Answered,
     ) -> None:
-        """Count an answer in the journal if it or its prompt was cut."""
+        """Count an answer in the journal if it or its prompt was truncated."""
         remarks = answer.remarks
         self._note(
             (id, epoch, round),
@@ -80,7 +80,7 @@ class Cuts:
         return sum(self._by_length.values())
 
     def to_plain(self) -> dict[str, int]:
-        """Return the counts for `summary.json`; empty if nothing was cut."""
+        """Return the counts for `summary.json`; empty if nothing was truncated."""
         counted = {
             "truncated_prompts": len(self._prompts),
             "truncated_tokens": sum(self._prompts.values()),
@@ -90,7 +90,7 @@ class Cuts:
         return {name: number for name, number in counted.items() if number}
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """Yield notes on how many prompts and answers were cut."""
+        """Yield notes with the numbers of truncated prompts and answers."""
         if self._prompts:
             prompts = plural(len(self._prompts), "prompt was", "prompts were")
             tokens = sum(self._prompts.values())
@@ -112,7 +112,7 @@ LEAST_EMPTY = 2
 LEAST_TARGETS = 5
 """Minimum number of samples for which identical targets are reported."""
 NOTHING = frozenset({"", "null", "none"})
-"""Texts that mean "no answer", without quotes and in lower case."""
+"""Texts that mean "no answer", in lower case and without quotes."""
 
 
 class SameTargets:
@@ -124,7 +124,7 @@ class SameTargets:
         self._last: Sample | None = None
         self._samples = 0
         self.may_be = True
-        """True as long as no two targets differed."""
+        """True as long as all targets so far are equal."""
 
     def count(self, sample: Sample) -> None:
         """Count the target of a sample. Call it once for each sample."""
@@ -159,7 +159,7 @@ class Sameness:
 
     def __init__(self) -> None:
         self.may_be = True
-        """True as long as no two answers differed."""
+        """True as long as all answers so far are equal."""
         self._answer: tuple[str, ...] | None = None
         self._text: str | None = None
         """The text of the first answer; None if it has parts other than text."""
@@ -264,7 +264,7 @@ def _content(part: Part) -> str:
 
 
 def _format_answer(output: Output) -> str:
-    """Return the first answer in a short form, for a note."""
+    """Return the first answer shortened for a note."""
     first = output.candidates[0]
     if first.media and not first.text:
         return f"one {first.media[0].kind}"
@@ -276,7 +276,7 @@ MOST_NOTES = 50
 
 
 class MissingKinds:
-    """Counts answers that lack a kind of medium, as those of a model that never speaks or draws."""
+    """Counts answers without a required kind of medium, as from a model that never speaks or draws."""
 
     def __init__(self, produces: Sequence[str] = ("text",)) -> None:
         media = ("image", "audio", "video")
@@ -285,7 +285,7 @@ class MissingKinds:
         self._answers = 0
 
     def count(self, output: Output) -> None:
-        """Count an answer if it lacks a kind of medium. Failures are ignored."""
+        """Count an answer without a required kind of medium. Failures are ignored."""
         if not self._kinds or output.error is not None or not output.candidates:
             return
         self._answers += 1
@@ -294,20 +294,20 @@ class MissingKinds:
                 self._counts[kind] = self._counts.get(kind, 0) + 1
 
     def to_plain(self) -> dict[str, int]:
-        """Return the counts for `summary.json`; empty if every answer has all kinds."""
+        """Return the counts for `summary.json`; empty if every answer has all required kinds."""
         return {
             f"answers_without_{kind}": count for kind, count in self._counts.items()
         }
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """Yield a warning for each kind of medium that answers lack."""
+        """Yield a warning for each kind of medium that is missing in answers."""
         for kind, count in self._counts.items():
             lacking = f"{count} of {self._answers} answers of {model} have no {kind}"
             yield f"warning: {task}: {lacking}, which the task asks for"
 
 
 class ReplyNotes:
-    """Counts the notes that models put into the details of their answers, by the text of the note."""
+    """Counts the notes in the details of answers, by the text of the note."""
 
     def __init__(self) -> None:
         self._places: dict[str, set[tuple[str, int, int]]] = {}
@@ -327,7 +327,7 @@ class ReplyNotes:
                 self._places.setdefault(note, set()).add(place)
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """Yield a line for each note, with how many answers have it."""
+        """Yield a line for each note with the number of its answers."""
         for note, places in self._places.items():
             answers = plural(len(places), "answer")
             yield f"{task}: {answers} of {model}: {note}"
@@ -338,7 +338,7 @@ def _has_medium(candidate: Candidate, kind: str) -> bool:
 
 
 class ReasonedAnswers:
-    """Counts the answers with reasoning, which is not scored. Each answer counts once."""
+    """Counts answers that contain reasoning, which is not scored. Each answer counts once."""
 
     def __init__(self) -> None:
         self._answers: set[tuple[str, int, int]] = set()
@@ -348,7 +348,7 @@ class ReasonedAnswers:
         key: tuple[str, int, int],
         output: Output,
     ) -> None:
-        """Count a new answer if it has reasoning; the key is its sample, epoch and round."""
+        """Count a new answer if it contains reasoning. Its sample, epoch and round identify it."""
         if any(candidate.has_reasoning for candidate in output.candidates):
             self._answers.add(key)
 
@@ -464,7 +464,7 @@ class Remarks:
 
     @property
     def reads_answers(self) -> bool:
-        """True as long as all answers so far are equal, so that answers in the journal must be read as well."""
+        """True as long as all answers so far are equal, so that the text of journaled answers must be read."""
         return self._sameness.may_be
 
     def to_plain(self) -> dict[str, int]:

@@ -49,7 +49,7 @@ class Spelling:
         self._example = ""
 
     def count(self, sample: Sample, output: Output) -> None:
-        """Count an answer if only its spelling differs from its target."""
+        """Count an answer that differs from its target only in spelling."""
         if output.error is not None or sample.turns:
             return
         if self._official:
@@ -58,7 +58,7 @@ class Spelling:
             self._count_equal(sample, output.text.strip())
 
     def _count_form(self, sample: Sample, answer: str) -> None:
-        """Count an answer that has another Unicode form than its target."""
+        """Count an answer in another Unicode form than its target."""
         is_plain = plain_text(answer) == answer
         targets = accepted(sample)
         are_plain = all(plain_text(text) == text for text in targets)
@@ -103,7 +103,7 @@ class Spelling:
         return {name: count for name, count in counts.items() if count}
 
     def lines(self, task: str) -> Iterator[str]:
-        """Yield notes on answers that only their spelling makes wrong."""
+        """Yield notes on answers that are wrong only because of their spelling."""
         if self._unicode:
             yield (
                 f"{task}: {_answers(self._unicode)} a target only in another Unicode form (NFC, zero-width or"
@@ -139,7 +139,7 @@ class Spelling:
 
 
 def are_equal_numbers(answer: str, target: str) -> bool:
-    """Return True for two plain numbers with the same value, as `3` and `3.0`."""
+    """Return True if two texts are plain numbers with the same value, such as `3` and `3.0`."""
     if len(answer) > LONGEST_NUMBER or len(target) > LONGEST_NUMBER:
         return False
     try:
@@ -174,12 +174,12 @@ def is_list_text(target: str) -> bool:
 
 
 def _narrow(text: str) -> str:
-    """Return a text with typographic marks, full-width and other compatibility forms replaced (NFKC)."""
+    """Replace typographic marks, full-width characters and other compatibility forms in a text (NFKC)."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFKC", text).translate(_TYPOGRAPHIC)
 
 
 def _answers(count: int) -> str:
-    """Return the first words of a note: `1 answer equals` or `5 answers equal`."""
+    """Return the beginning of a note: `1 answer equals` or `5 answers equal`."""
     return plural(count, "answer equals", "answers equal")

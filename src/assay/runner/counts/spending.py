@@ -17,7 +17,7 @@ from ...core.reasoning import THINK_TAGS, read_think_tags
 from ..events import TaskProgress
 
 PRICES = ("price_input", "price_output")
-"""Options with the prices of a million tokens, for the forecast of `--dry_run` and for the usage report."""
+"""Options for the price of a million tokens, used by the forecast of `--dry_run` and by the usage report."""
 COUNTED = ("input_tokens", "output_tokens", "cost")
 
 
@@ -27,7 +27,7 @@ def count_usage(
 ) -> None:
     """Add the usage of one answer to the totals.
 
-    Counts that the backend does not report are left out, not taken as 0.
+    Counts that the backend does not report are omitted instead of counted as 0.
     """
     if usage is None:
         return
@@ -56,7 +56,7 @@ def cost_of(
 
 
 def spent(usage: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return tokens and cost of all models in one line; empty if the backends reported none."""
+    """Return the tokens and cost of all models in one line; empty if the backends reported none."""
     totals: dict[str, float] = {}
     for used in usage.values():
         for name in COUNTED:
@@ -104,7 +104,7 @@ class UsageMeter:
         remarks: Mapping[str, int],
         prices: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Return the usage since the start; with tokens only if the backend reported them."""
+        """Return the usage since the start. Tokens are included only if the backend reported them."""
         seconds = time.monotonic() - self._started
         requests = progress.done - progress.reused
         usage: dict[str, Any] = {
@@ -140,7 +140,7 @@ EXAMPLES = "5usd, 10min or 200k_tokens; several between commas"
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The most that a run may spend in one unit: money, time or tokens."""
+    """Maximum spending of a run in one unit: money, time or tokens."""
 
     text: str
     """The amount as the user typed it."""
@@ -167,7 +167,7 @@ def _parse_amount(text: str) -> Allowance:
 
 
 class SpendingLimit:
-    """Counts what models and judges cost, and reports when a limit is reached."""
+    """Adds up the spending for models and judges, and reports when a limit is reached."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class SpendingLimit:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Start counting. `before` is what earlier runs in the folder spent."""
+        """Start counting. `before` is the spending of earlier runs in the folder."""
         self._allowances = allowances
         self._spent: dict[Unit, float] = {"usd": 0.0, "tokens": 0.0, **before}
         self._clock = clock
@@ -184,7 +184,7 @@ class SpendingLimit:
         self._unknown = ""
         self._is_said = False
         self.when_reached: Callable[[str], None] = lambda reason: None
-        """Called once, with the sentence from `reached`."""
+        """Function that is called once with the message of `reached`."""
 
     def seconds(self) -> float:
         """Return the duration of the run so far in seconds, including earlier sessions."""
@@ -215,7 +215,7 @@ class SpendingLimit:
         self.look()
 
     def look(self) -> None:
-        """Call `when_reached` once, as soon as a limit is reached."""
+        """Call `when_reached` once a limit is reached."""
         if not self._is_said and (reason := self.reached()):
             self._is_said = True
             self.when_reached(reason)

@@ -56,16 +56,16 @@ class DriverStopped(BaseException):
 
 @dataclass(eq=False)
 class RecordingEngine:
-    """The model object that a driver calls. Its methods block, and are called in the driver's own threads."""
+    """The model object that a driver calls. Its methods block, and run in the driver's threads."""
 
     planned: PlannedTask
     asking: Asking
     options: RunOptions
     preflight: Preflight
     load: Load | None = None
-    """A function that loads the model; None if the model must not be asked."""
+    """Function that loads the model; None if the model must not be called."""
     spread: Spreading | None = None
-    """A function that starts the replicas of the model; None if it has no replicas."""
+    """Function that starts the replicas of the model; None if it has no replicas."""
     calls: int = field(default=0, init=False)
     """Number of prompts that the driver has sent, whether the journal or the model answered them."""
     failure: AssayError | None = field(default=None, init=False)
@@ -123,7 +123,7 @@ class RecordingEngine:
             raise DriverStopped from None
 
     async def answer(self, job: Job) -> Output:
-        """Return the answer to one request, from the event loop. Raise an error if the run cannot continue."""
+        """Return the answer to one request. Called on the event loop. Raise an error if the run cannot continue."""
         if self.failure is not None:
             raise self.failure
         if self.stopped:
@@ -158,7 +158,7 @@ class RecordingEngine:
         order: int,
         **details: object,
     ) -> None:
-        """Count a row from which the driver could not make a prompt. `assay show --failures` lists it."""
+        """Count a row that the driver could not convert to a prompt. `assay show --failures` lists it."""
         name = self.planned.task.name
         model = self.planned.model_name
         if (id, 0) not in self.asking.index.scores.get(name, {}):
@@ -180,7 +180,7 @@ class RecordingEngine:
         self._count(Outcome.DATA_ERROR, id, message)
 
     def write_score(self, record: ScoreRecord) -> ScoreRecord:
-        """Write the score of one sample to the journal, unless it is there already, and return it."""
+        """Write the score of one sample to the journal, unless it is already there, and return it."""
         scored = self.asking.index.scores.get(record.scorer)
         if scored is None:
             entry = None
@@ -279,7 +279,7 @@ class RecordingEngine:
         return keys.index(key)
 
     def _answer_here(self, jobs: Sequence[Job]) -> list[Output]:
-        """Ask a batch model in the driver's own thread, and return the answers."""
+        """Call a batch model in the driver's thread, and return the answers."""
         with self._turn_here:
             outputs, unanswered = self._recalled(jobs)
             if unanswered and not self._is_ready:
@@ -306,12 +306,12 @@ class RecordingEngine:
         return [outputs[index] for index in range(len(jobs))]
 
     async def _send(self, jobs: Sequence[Job]) -> dict[int, Output]:
-        """Send jobs to the model, and return the outputs by the `order` of the jobs."""
+        """Send jobs to the model, and return the outputs by each job's `order`."""
         outputs = await self._standing.ask(jobs, self)
         return {job.order: output for job, output in zip(jobs, outputs, strict=True)}
 
     def _recalled(self, jobs: Sequence[Job]) -> tuple[dict[int, Output], list[Job]]:
-        """Return the outputs that are known, by the `order` of their jobs, and the jobs that must be sent."""
+        """Return the known outputs by their jobs' `order`, and the jobs that must be sent."""
         outputs: dict[int, Output] = {}
         unanswered = []
         for job in jobs:
@@ -397,7 +397,7 @@ class RecordingEngine:
 
 
 def record_line(record: ScoreRecord) -> ScoreLine:
-    """Convert a score record to the line that is written to the journal."""
+    """Convert a score record to its journal line."""
     values = {field.name: getattr(record, field.name) for field in fields(ScoreRecord)}
     values.pop("kind")
     return ScoreLine(**values)
@@ -433,7 +433,7 @@ def _call(
     driver: Callable[[RecordingEngine], Any],
     engine: RecordingEngine,
 ) -> object:
-    """Call a driver. A coroutine gets its own event loop, since its calls block."""
+    """Call a driver. A coroutine runs in a new event loop, since its calls block."""
     returned = driver(engine)
     if inspect.isawaitable(returned):
         return asyncio.run(_awaited(returned))

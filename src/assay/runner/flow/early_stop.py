@@ -1,8 +1,8 @@
 """Early stopping: check the scores of a task × model as they arrive, until `--until` is reached.
 
 Samples are used in the order in which they were drawn. Each waits until all samples before it are judged, because
-quick answers arrive first and may be the easier ones. Scores of an earlier run in the folder count as if they
-arrived now.
+quick answers arrive first and may be the easier ones. Scores of an earlier run in the folder count as if they arrived
+now.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ class EarlyStop:
         self._next = 0
         """Position of the first sample that lacks a score in some epoch."""
         self._ready: list[int] = []
-        """Offsets of the score lines of complete samples that the rule has not used yet."""
+        """Offsets of the score lines of complete samples that are not yet included in the rule."""
         self._count = 0
         self._metric = ""
         self._is_reached = False
@@ -53,7 +53,7 @@ class EarlyStop:
         """Reason why the rule cannot be applied; empty while it can."""
 
     def leave_out(self, sample: int) -> None:
-        """Do not wait for every epoch of this bad row: it has one score line, not one per epoch."""
+        """Mark a bad row, which has one score line and not one per epoch."""
         self._left_out.add(sample)
 
     def is_reached(self) -> bool:
@@ -93,13 +93,13 @@ class EarlyStop:
             yield f"{name}: --until {rule} was not reached: all {plural(samples, 'sample')} asked"
 
     def _is_complete(self, sample: int, epochs: int) -> bool:
-        """Return True if all epochs of a sample have a score; for a bad row, if it has its only score line."""
+        """Return True if all epochs of a sample have a score. A bad row needs only its single score line."""
         if sample in self._left_out:
             return sample * epochs in self._pending
         return all(sample * epochs + epoch in self._pending for epoch in range(epochs))
 
     def _look(self) -> bool:
-        """Add the scores of further complete samples, and return True if the rule now ends the run."""
+        """Add the scores of newly completed samples, and return True if the rule now ends the run."""
         records = list(self._writer.scores_at(self._ready))
         self._ready = []
         if not self._metric:
@@ -138,7 +138,7 @@ def early_stop(
     tallies: Mapping[str, Tally],
     writer: RunWriter,
 ) -> EarlyStop | None:
-    """Return the object that applies `--until` to a task × model; None if the rule is not set."""
+    """Return the object that applies `--until` to a task × model; None if the option is not set."""
     scoring = watched_scoring(planned)
     if planned.run.until is None or scoring is None:
         return None
@@ -155,7 +155,7 @@ def _metric_of(
     records: list[ScoreRecord],
     scoring: Scoring,
 ) -> str:
-    """Return the metric that the rule uses: the one with the scorer's name, else the first."""
+    """Return the metric for the rule: the one with the scorer's name, else the first."""
     names = dict.fromkeys(name for record in records for name in record.values)
     if scoring.name in names or not names:
         return scoring.name

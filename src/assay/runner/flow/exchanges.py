@@ -34,7 +34,7 @@ class RecordedConversations:
         return RecordedConversation(self.engine, id, epoch, keys, self.unmeasured)
 
     def notes(self) -> list[str]:
-        """Return notes about limits, such as on cost, that could not be checked."""
+        """Return notes on limits that could not be checked, such as cost without known prices."""
         return self.unmeasured.notes(self.engine.planned.task.name)
 
     async def close(self) -> None:
@@ -58,7 +58,7 @@ class RecordedConversation:
     _last: tuple[int, tuple[Message, ...]] = (-1, ())
     """Round and messages of the previous exchange."""
     _number: int = 0
-    """The number of the next exchange."""
+    """Number of the next exchange."""
 
     async def ask(self, prompt: Prompt) -> tuple[int, Output]:
         """Return the number of the exchange and the model's answer, from the journal if it is recorded there."""
@@ -123,7 +123,9 @@ class RecordedConversation:
         round_number: int,
         messages: tuple[Message, ...],
     ) -> int:
-        """Return how many messages the record of the previous round has, so that they are not written again."""
+        """Return the number of messages that the previous round already recorded, so
+        that they are not written again.
+        """
         last_round, last_messages = self._last
         self._last = (round_number, messages)
         count = len(last_messages)

@@ -37,7 +37,7 @@ def tasks_with_floors(
     options: RunOptions,
     planned_tasks: Sequence[PlannedTask],
 ) -> tuple[list[PlannedTask], list[str]]:
-    """Return the planned tasks whose floors are measured, each task once, and notes on tasks that have none."""
+    """Return the planned tasks to measure floors for, without duplicates, and notes on tasks without a floor."""
     chosen: dict[str, PlannedTask] = {}
     notes: list[str] = []
     if options.floors == "off" or options.predict_only:
@@ -65,7 +65,7 @@ def has_floor(planned: PlannedTask) -> bool:
 
 
 def paid_roles(planned: PlannedTask) -> list[str]:
-    """Return the roles of helper models and services for which a floor of this task would cost money."""
+    """Return the roles of helper models and services that would cost money in a floor run of this task."""
     roles: list[str] = []
     for scoring in planned.scorings:
         roles += scoring.roles
@@ -79,7 +79,7 @@ def paid_roles(planned: PlannedTask) -> list[str]:
 
 
 def floor_copies(planned: PlannedTask) -> Iterator[PlannedTask]:
-    """Yield a copy of a planned task for each agent that does nothing, with that agent in place of the model."""
+    """Yield a copy of a planned task for each floor agent, with that agent in place of the model."""
     for agent, model in floor_models(planned).items():
         scorings = [replace(scoring, model=agent) for scoring in planned.scorings]
         copy = replace(
@@ -97,7 +97,7 @@ def floor_copies(planned: PlannedTask) -> Iterator[PlannedTask]:
 
 
 def floor_models(planned: PlannedTask) -> dict[str, Model]:
-    """Return the agents that do nothing, by name.
+    """Return the floor agents, which do nothing, by name.
 
     They are models; for a task with an agent program, a program that ends at once.
     """
@@ -148,7 +148,7 @@ async def measure_floors(
     planned_tasks: Sequence[PlannedTask],
     run: Callable[[list[PlannedTask]], Awaitable[RunResult]],
 ) -> tuple[Floors, str]:
-    """Run tasks with the agents that do nothing. Return their scores, and the status of that run."""
+    """Run tasks with the floor agents. Return their scores, and the status of that run."""
     copies: list[PlannedTask] = []
     for planned in planned_tasks:
         copies += floor_copies(planned)
@@ -166,7 +166,7 @@ def with_floors(
     results: Sequence[Result],
     floors: Floors,
 ) -> list[Result]:
-    """Return the results with their floors, and a flag on those that do not exceed their floor."""
+    """Return the results with their floors, and with a flag where the floor is not exceeded."""
     return [_with_floor(result, floors) for result in results]
 
 
@@ -187,7 +187,7 @@ def _with_floor(result: Result, floors: Floors) -> Result:
 
 
 def _reaches(result: Result, floor: float) -> bool:
-    """Return True if the interval of a value (or the value, if it has none) does not lie entirely above its floor."""
+    """Return True unless a result is better than its floor, by its whole interval if it has one."""
     if result.value is None:
         return False
     low, high = result.ci or (result.value, result.value)

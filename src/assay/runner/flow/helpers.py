@@ -56,17 +56,17 @@ class Helper(GivenModel):
         self._scheduler = scheduler
         self._standing = Standing(scheduler)
         self._answered: dict[str, Answered] = {}
-        """The answers that this run received, by request key."""
+        """The answers received by this run, by request key."""
         self._underway: dict[str, asyncio.Future[Output]] = {}
 
     @property
     def is_served(self) -> bool:
-        """True if the model takes many requests at once, as an endpoint does."""
+        """True if the model accepts many requests at once, as an endpoint does."""
         return self._scheduler.is_async
 
     @property
     def spent(self) -> dict[str, float]:
-        """The number of requests that this run sent, with tokens and cost as counted by the backend."""
+        """Number of requests sent by this run, with the tokens and cost that the backend reported."""
         return {"asked": self._asking.request_count, **self._asking.tokens}
 
     async def answer(
@@ -98,7 +98,7 @@ class Helper(GivenModel):
     ) -> Job:
         """Return the job for a question.
 
-        Its request key is also its sample id, so that equal questions are sent once.
+        Its request key is also its sample id, so that equal questions are sent only once.
         """
         chosen = options or prompt.options or DEFAULT_OPTIONS
         key = self._asking.key_of(prompt, chosen, chosen.seed)
@@ -146,7 +146,7 @@ class Helper(GivenModel):
         self._standing.stop()
 
     async def close(self) -> None:
-        """Send nothing more."""
+        """Send no more requests."""
         for underway in self._underway.values():
             underway.cancel()
         await self._standing.close()
@@ -229,7 +229,7 @@ class Helpers:
         return lines
 
     def spent(self) -> dict[str, dict[str, Any]]:
-        """Return the usage of each helper by `TASK#ROLE/MODEL`."""
+        """Return the usage of each helper, by `TASK#ROLE/MODEL`."""
         task = self.planned.task.name
         helpers = [helper for helper in self._all if helper.spent["asked"]]
         return {
@@ -238,7 +238,9 @@ class Helpers:
         }
 
     def _priced(self, helper: Helper) -> dict[str, Any]:
-        """Return the usage of a helper, with its cost if prices are known. Canary calls are priced like the judge's."""
+        """Return the usage of a helper, with its cost if prices are known. Canary calls
+        cost as much as the judge's.
+        """
         spent = helper.spent
         cost = cost_of(spent, self._prices(helper.role))
         if cost is None:
@@ -294,7 +296,7 @@ class Helpers:
             helper.stop()
 
     async def close(self, later: Collection[str] = ()) -> None:
-        """Send nothing more, and close all models except those of the roles in `later`."""
+        """Send no more requests, and close all models except those for the roles in `later`."""
         for helper in self._all:
             await helper.close()
         for role in [role for role in self.built_models if role not in later]:

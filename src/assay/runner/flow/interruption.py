@@ -35,7 +35,7 @@ def interruptible(
 
 
 class _Interruption:
-    """Counts the received signals, and watches in a thread whether the event loop handles them."""
+    """Counts the received signals. A thread watches whether the event loop handles them."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class _Interruption:
         self._installed: list[signal.Signals] = []
 
     def begin(self) -> None:
-        """Handle the signals from now on."""
+        """Start handling the signals."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             try:
                 before = signal.getsignal(number)
@@ -71,7 +71,7 @@ class _Interruption:
             self._installed.append(number)
 
     def end(self) -> None:
-        """Restore Python's own handling of the signals."""
+        """Restore Python's handling of the signals."""
         self._ended.set()
         for number in self._installed:
             self._loop.remove_signal_handler(number)
@@ -113,7 +113,7 @@ class _Interruption:
         raise asyncio.CancelledError
 
     def _watch(self, number: int) -> None:
-        """Interrupt a blocked event loop at the second signal, or when the run should have ended."""
+        """Interrupt a blocked event loop at the second signal, or once the time for stopping is over."""
         began = time.monotonic()
         while not self._ended.wait(ANSWERS_WITHIN):
             is_late = time.monotonic() - began > DRAIN_SECONDS

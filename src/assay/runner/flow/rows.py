@@ -85,7 +85,7 @@ class TaskRun:
         self.work: Work | None = None
         """The jobs of this task × model, while the model is asked."""
         self.tool_rounds: ToolRounds | None = None
-        """Handles the samples with tools; None in a task without tools."""
+        """Runs the samples with tools; None in a task without tools."""
         self._builds_prompt = getattr(planned.model, "prompt", None)
         self._hints_of = getattr(planned.model, "hints_of", None)
         self._epochs = planned.task.epochs
@@ -152,7 +152,7 @@ class TaskRun:
             await self._close()
 
     async def score_only(self) -> None:
-        """Score the answers in the journal. The model is not asked."""
+        """Score the answers in the journal without calling the model."""
         try:
             await self._take_all(self.rows())
             await self.settle()
@@ -424,7 +424,9 @@ class TaskRun:
         answers: Sequence[Answered | None],
         stored: Sequence[Answered | None],
     ) -> Sequence[Scoring]:
-        """Count a sample whose answers are in the journal, and return the scorers whose score is missing."""
+        """Count a sample whose answers are in the journal, and return the scorers whose
+        score is missing or outdated.
+        """
         self.progress.reused += 1
         if len(stored) > len(answers):
             self.planned.rounds[sample.id, epoch] = len(answers)

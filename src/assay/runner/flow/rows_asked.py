@@ -1,4 +1,4 @@
-"""Ask for the rows of a task, through a scheduler in this process or through replicas of the model."""
+"""Send requests for the rows of a task, through a scheduler in this process or through replicas."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A session: every task × model of one run in one folder, one after another, with interruptions."""
+"""A session: every task × model of one run in one folder, one after another. Interruptions are handled."""
 
 import asyncio
 import time
@@ -51,7 +51,7 @@ from .rows_asked import ask_rows
 
 
 class Stoppable(Protocol):
-    """An object with a method `stop`, which an interruption calls."""
+    """Any object with a `stop` method, which an interruption calls."""
 
     def stop(self) -> None: ...
 
@@ -180,7 +180,7 @@ class Session:
         planned: PlannedTask,
         progress: TaskProgress,
     ) -> Asking:
-        """Return the `Asking` of a task × model, which sends its requests and writes its answers."""
+        """Create the `Asking` of a task × model, which sends its requests and writes its answers."""
         model_args = planned.run.model_args
         asking = Asking(
             planned.task.name,
@@ -373,7 +373,7 @@ class Session:
         planned: PlannedTask,
         asking: Asking,
     ) -> RecordingEngine:
-        """Return an engine that asks the model of a task × model and records every request."""
+        """Return an engine that calls the model of a task × model and records every request."""
         return RecordingEngine(
             planned,
             asking,
@@ -527,7 +527,7 @@ class Session:
                 self._spending.look()
 
     def _say(self, line: str) -> None:
-        """Show a line, and keep it in the notes."""
+        """Show a line, and add it to the notes of the run."""
         line = self.writer.redactor.text(line)
         self.notes.append(line)
         self.watcher.say(line)

@@ -89,7 +89,9 @@ class SampleAtWork:
         self.rounds.append(Round(tuple(self.spoken), output))
 
     def output(self) -> Output:
-        """Return the last answer with all rounds, the state of the tools, and the limit that ended the sample."""
+        """Return the last answer with all rounds, the state of the tools, and the limit
+        that ended the sample, if any.
+        """
         last = self.rounds[-1].output
         details = dict(last.details)
         if len(self.rounds) > 1:
@@ -105,7 +107,7 @@ class SampleAtWork:
 
 
 class ToolRounds:
-    """Handles the samples with tools of one task × model: their rounds, their calls and their end."""
+    """Runs the samples with tools of one task × model."""
 
     def __init__(
         self,
@@ -132,7 +134,7 @@ class ToolRounds:
         """Number of truncated results, by tool."""
 
     def is_behind(self) -> bool:
-        """Return True if too many samples are in progress for another one to begin."""
+        """Return True if too many samples are in progress to begin another one."""
         return len(self._open) >= self.most_open
 
     def begin(
@@ -167,14 +169,14 @@ class ToolRounds:
         return Job(job.sample, request, job.epoch, order=job.order)
 
     async def settle(self) -> None:
-        """Wait until no calls are running. Raise if one broke the run."""
+        """Wait until no calls are running. Raise if one of them stopped the run."""
         while self._tasks:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
             self.check()
         self.check()
 
     def check(self) -> None:
-        """Raise the error that stopped a sample and must stop the run, such as a full disk."""
+        """Raise an error in a sample that must stop the run, such as a full disk."""
         if self._broken is not None:
             raise self._broken
 
@@ -217,7 +219,7 @@ class ToolRounds:
         return at_work
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine while requests continue. The work counts as unfinished until the coroutine has ended."""
+        """Run a coroutine concurrently with requests. The work counts as unfinished until the coroutine ends."""
         queue = self._run.work
         if queue is not None:
             queue.hold()
@@ -361,7 +363,7 @@ class ToolRounds:
         job: Job,
         calls: Sequence[ToolCall],
     ) -> tuple[Message, ...]:
-        """Run the calls, and return a turn for each result; none if the tools end the sample."""
+        """Run the calls, and return one turn per result; none if the tools ended the sample."""
         results = await self._results(at_work, job, calls)
         at_work.used.calls += len(results)
         if at_work.tools.hung:
@@ -384,7 +386,9 @@ class ToolRounds:
         job: Job,
         calls: Sequence[ToolCall],
     ) -> tuple[ToolResult, ...]:
-        """Return the results of calls: from the journal, or by running the calls, which are then recorded."""
+        """Return the results of calls: recorded ones from the journal, else by running
+        the calls and recording them.
+        """
         recorded, seconds = self._recorded_results(job)
         if recorded is not None and not self._set.is_stateful:
             at_work.used.seconds += seconds
@@ -517,7 +521,7 @@ class ToolRounds:
         job: Job,
         scorings: Sequence[Scoring],
     ) -> None:
-        """Score a sample that is over, then close its tools."""
+        """Score a finished sample, then close its tools."""
         run = self._run
         if at_work.rounds[-1].output.error is None:
             try:
@@ -547,7 +551,7 @@ class ToolRounds:
         answers: Sequence[Answered],
         stored: Sequence[Answered | None],
     ) -> None:
-        """Count a sample whose rounds are all in the journal. It is scored if a score is missing or outdated."""
+        """Count a sample whose rounds are all in the journal. Score it if a score is missing or outdated."""
         run = self._run
         stale = run.count_reused(job.sample, job.epoch, job.order, answers, stored)
         if stale:

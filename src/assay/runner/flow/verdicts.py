@@ -22,7 +22,7 @@ from ..events import TaskProgress
 from ..scoring.scoring import Scoring
 
 LARGEST_BACKLOG = 64
-"""Maximum number of pending scores, such as those of judges. With more, no further rows are read."""
+"""Maximum number of pending scores, such as those of judges. Beyond it, no further rows are read."""
 SLOW_SCORERS = 6
 """Maximum number of blocking scorers that run at the same time."""
 
@@ -32,11 +32,11 @@ judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
 helper_calls: ContextVar[list[tuple[str, str]] | None] = ContextVar(
     "helper_calls", default=None
 )
-"""The calls of helpers for the score that is being computed, each as (role, request key)."""
+"""The helper calls for the score in progress, each as (role, request key)."""
 
 
 class Tally:
-    """The offsets in the journal of the score lines of one scorer, each with the position of its sample."""
+    """Journal offsets of one scorer's score lines, each with the position of its sample."""
 
     def __init__(self) -> None:
         self.order = array("q")
@@ -52,7 +52,7 @@ class Tally:
         self.offset.append(offset)
 
     def offsets(self) -> list[int]:
-        """Return the offsets in the order of the samples. A later line for the same sample replaces the earlier."""
+        """Return the offsets in the order of the samples. The last line of a sample replaces earlier ones."""
         order = self.order
         offset = self.offset
         is_ascending = all(map(lt, order, islice(order, 1, None)))
@@ -83,7 +83,7 @@ class Verdicts:
         self._last_judged: tuple[Sample | None, str] = (None, "")
 
     def is_behind(self) -> bool:
-        """Return True if so much scoring is pending that no more rows should be read."""
+        """Return True if too many scores are pending to read more rows."""
         return len(self._awaited) >= LARGEST_BACKLOG
 
     def take_known(
@@ -190,12 +190,12 @@ class Verdicts:
         self._count(sample, score)
 
     def check(self) -> None:
-        """Raise the error that broke a delayed score."""
+        """Raise the error of a delayed score that must stop the run."""
         if self._broken is not None:
             raise self._broken
 
     async def settle(self) -> None:
-        """Wait for all delayed scores. Raise at once if one broke the run."""
+        """Wait for all delayed scores. Raise immediately if one of them stopped the run."""
         while self._awaited:
             await asyncio.wait(self._awaited, return_when=asyncio.FIRST_EXCEPTION)
             self.check()
@@ -244,7 +244,7 @@ class Verdicts:
         self.budget.note_score(scoring.name, fault, self.progress.expected)
 
     def _after_delayed_score(self, task: "asyncio.Task[None]") -> None:
-        """Remove the asyncio task of a delayed score that ended, and keep its error, if any."""
+        """Remove the asyncio task of a finished delayed score, and store its error, if any."""
         self._awaited.discard(task)
         if task.cancelled():
             error = None
@@ -254,7 +254,7 @@ class Verdicts:
         self.when_score_arrives()
 
     def _judged(self, sample: Sample) -> str:
-        """Return the digest of the fields of a sample that scorers read, computed once for all scorers."""
+        """Return the digest of the sample fields that scorers read, computed once for all scorers."""
         last_sample, digest = self._last_judged
         if last_sample is not sample:
             digest = judged_digest(sample)
@@ -266,7 +266,7 @@ class Verdicts:
         sample: Sample,
         score: Score,
     ) -> None:
-        """Count the outcome of a score, and keep the first error of each kind."""
+        """Count the outcome of a score, and store the first error of each kind."""
         self.progress.count(score.outcome)
         if score.outcome in UNRESOLVED:
             why = score.details.get("error") or score.details.get("reason") or ""

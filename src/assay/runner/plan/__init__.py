@@ -1,1 +1,1 @@
-"""Everything that is checked before a model is loaded. All errors are reported at once."""
+"""All checks before a model is loaded. Errors are reported together."""

@@ -1,4 +1,4 @@
-"""Checks of a task together with a model, before anything is loaded: abilities, device, repeats, reducers, choices."""
+"""Checks of a task with a model before anything is loaded: abilities, device, repeats, reducers, choices."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -164,7 +164,7 @@ def check_choices(planned: PlannedTask) -> None:
 
 
 def can_shuffle_choices(planned: PlannedTask, sample: Sample) -> bool:
-    """Return True if --shuffle_choices would be accepted for this task, judged by one sample."""
+    """Return True if --shuffle_choices would be accepted for this task, as far as one sample shows."""
     is_shuffled = planned.run.shuffle_choices is not None
     if is_shuffled or _has_rotations(planned.task):
         return False
@@ -209,7 +209,9 @@ def _has_rotations(task: Task) -> bool:
 
 
 def check_device(planned: PlannedTask) -> None:
-    """Raise if the device is not on this machine. On a Ray cluster the model is loaded elsewhere."""
+    """Raise if this machine lacks the device. On a Ray cluster, where the model is
+    loaded elsewhere, check nothing.
+    """
     model = planned.model
     if (
         planned.run.executor == "ray"
@@ -254,7 +256,7 @@ def check_reducer(planned: PlannedTask) -> None:
 
 
 def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
-    """Return a flag for results that ignore the reducer of the run, because they count every answer separately."""
+    """Return a flag for results that ignore the run's reducer because they count every answer separately."""
     is_asked = (
         planned.task.reducer != "mean" and planned.task.epochs * planned.options.n > 1
     )
@@ -272,7 +274,7 @@ def pools_answers(summarizer: object) -> bool:
 
 
 def check_tools(planned: PlannedTask) -> None:
-    """Raise if a task with tools cannot be run: no tools, several candidates, likelihoods, or no helper."""
+    """Raise if a task with tools cannot run: no tools, several candidates, likelihoods, or a missing helper."""
     if planned.tools is None:
         return
     where = f"task {planned.task.name!r}"

@@ -10,15 +10,15 @@ from .planned_task import PlannedTask
 
 LINED = (".jsonl", ".ndjson", ".csv", ".tsv")
 LARGEST_COUNTED = 64 * 1024 * 1024
-"""Size in bytes of the largest file whose lines are counted. Counting more would noticeably delay the start."""
+"""Size limit in bytes for files whose lines are counted. Counting more would noticeably delay the start."""
 LARGEST_READ = 8 * 1024 * 1024
 MOST_READ = 1000
 TRIAL = 10
 """Largest run that counts as a test of the setup, and gets no note about too few samples."""
 WIDEST = 0.1
-"""The widest result that is still useful: an interval of ± 10 points, or a detectable difference of 10 points."""
+"""Half-width of the widest interval, or smallest difference, that is still useful: 10 points."""
 DIFFER = 0.2
-"""The share of samples on which two models are assumed to differ."""
+"""The assumed share of samples on which two models differ."""
 ENOUGH = {"value": 400, "difference": 630}
 """Samples needed to estimate a share within ± 5 points, or to detect a difference of 5 points between two models.
 
@@ -67,7 +67,7 @@ def _is_quickly_counted(planned: PlannedTask) -> bool:
 
 
 def _lines(files: tuple[Path, ...]) -> int | None:
-    """Return the number of rows in files with one row per line; None for other files and for large ones."""
+    """Return the number of rows of files with one row per line; None for other or large files."""
     if not files or any(file.suffix not in LINED for file in files):
         return None
     if sum(file.stat().st_size for file in files) > LARGEST_COUNTED:

@@ -20,7 +20,7 @@ from ...core import AssayError, Result, Spec, UsageError, shorten
 from ...core.secrets import redact_options
 
 Named = tuple[str, Any]
-"""The name of a scorer, and the scorer."""
+"""A scorer with its name."""
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ def with_unique_metrics(
 
 
 def _name_by_file(clashing: Sequence[_Clashing]) -> None:
-    """Name scorers with the same name by their files, if these differ."""
+    """Rename scorers that share a name by their files, if these differ."""
     files = {clash.file for clash in clashing}
     if len(files) < 2:
         return
@@ -140,7 +140,7 @@ def _tail(
 
 
 def _name_by_options(clashing: Sequence[_Clashing]) -> None:
-    """Name scorers with the same name by the options in which they differ."""
+    """Rename scorers that share a name by the options in which they differ."""
     differing = [
         differing_options(clash.options, [other.options for other in clashing])
         for clash in clashing
@@ -154,7 +154,7 @@ def differing_options(
     options: Mapping[str, Any],
     others: Sequence[Mapping[str, Any]],
 ) -> str:
-    """Return the options in which a component differs from others with the same name, as text: `by=topic most=3`."""
+    """Return the options that distinguish a component from others with the same name, as text: `by=topic most=3`."""
     names = [
         name
         for name in options
@@ -168,7 +168,7 @@ def _free(
     label: str,
     used_names: set[str],
 ) -> str:
-    """Return the label, with a number added if it is used already: `wer`, `wer#2`."""
+    """Return the label, numbered if it is already used: `wer`, `wer#2`."""
     number = 1
     free = label
     while free in used_names:
@@ -178,7 +178,7 @@ def _free(
 
 
 def _options(entry: object) -> dict[str, str]:
-    """Return the options of a scorer, each with its value as text."""
+    """Return the options of a scorer with their values as text."""
     options: Mapping[str, Any] = {}
     if isinstance(entry, (str, Mapping, Spec)):
         options = {
@@ -210,7 +210,7 @@ def _text(value: object) -> str:
 
 
 def _name_of(value: object) -> str:
-    """Return the name of a value that JSON cannot hold."""
+    """Return the name of a value that JSON cannot represent."""
     return str(getattr(value, "__name__", None) or type(value).__name__)
 
 

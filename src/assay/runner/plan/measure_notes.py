@@ -1,4 +1,6 @@
-"""Notes on how a task is measured: the way chosen for choices, and the scorer or normalizer that fits the targets."""
+"""Notes on how a task is measured: the measure for multiple choice, and a scorer or
+normalizer that fits the targets.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,7 +55,7 @@ CONTEXT_COLUMNS = (
     "table",
     "code",
 )
-"""Columns that usually belong to the question. Only a template shows them."""
+"""Columns that usually belong to the question. Without a template, prompts leave them out."""
 _MARKS = re.compile(r"[A-Z]|[.,;:!?\"“”…-](?:\s|$)")
 
 
@@ -86,7 +88,7 @@ def measure_notes(
 
 
 def context_notes(planned: PlannedTask) -> Iterator[str]:
-    """Yield a note on columns such as `context` that the prompts of a task without a template leave out."""
+    """Yield a note on columns such as `context` that prompts without a template leave out."""
     task = planned.task
     if task.template is not None or task.to_sample is not None:
         return
@@ -178,7 +180,9 @@ def _file_among_options(rows: Sequence[Sample]) -> str:
 
 
 def _advice_for(targets: Sequence[str]) -> tuple[str, str] | None:
-    """Return the form that most targets have, such as numbers, and a scorer for it; None if most are plain text."""
+    """Return the most common form of the targets, such as numbers, and a scorer for it;
+    None if most are plain text.
+    """
     if _share(targets, _FORMULA) > MOST:
         return "targets are formulas", "--scorer math compares their values"
     may_differ = any(map(_MANY_SPELLINGS.search, targets))

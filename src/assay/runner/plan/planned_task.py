@@ -1,4 +1,4 @@
-"""One task with one model (task × model), and the digests of everything its answers depend on."""
+"""One task with one model (task × model), and digests of everything that its answers depend on."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -49,7 +49,7 @@ class PlannedTask:
     rounds: dict[tuple[str, int], int] = field(default_factory=dict)
     """The number of dialogue rounds that count, by sample and epoch, where the journal has more rounds."""
     holds_more: bool = True
-    """True if the journal may have samples or epochs that are not part of this run."""
+    """True if the journal may have samples or epochs outside this run."""
     earlier_values: Mapping[str, float] | None = None
     """The baseline's value of each sample, by sample id, for `--until decided`."""
     counted_rows: int | None = None
@@ -59,7 +59,7 @@ class PlannedTask:
     limits: SampleLimits = USUAL_LIMITS
     """The limits of one sample, such as on turns and cost, in a task with tools."""
     notices: tuple[str, ...] = ()
-    """Notes that the checks of the plan have added for the user."""
+    """Notes for the user that the plan's checks added."""
     _first: tuple[Sample | None] | None = field(
         default=None,
         init=False,
@@ -89,7 +89,7 @@ class PlannedTask:
         return self.options.set(**prompt.options.given()).set(**self.run.generation)
 
     def dialogue(self, sample: Sample, prompt: Prompt) -> Dialogue:
-        """Return the dialogue that begins with this prompt of a sample."""
+        """Return the dialogue of a sample, beginning with this prompt."""
         history = self.task.history
         return begin_dialogue(sample, prompt, template=self.template, history=history)
 

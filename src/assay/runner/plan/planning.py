@@ -90,7 +90,7 @@ CHECKS = (
 )
 """The checks of each task × model, made before anything is asked."""
 CHECKS_OF_ROWS = (check_known_answers, check_leaks)
-"""Checks that read many rows and build their prompts. They run if `CHECKS` found nothing."""
+"""Checks that read many rows and build their prompts. They run only if `CHECKS` finds no error."""
 
 
 def make_plan(
@@ -146,7 +146,7 @@ def _plan_task(
     preparing: "_Preparing",
     faults: list[AssayError],
 ) -> list[PlannedTask]:
-    """Plan a task with each model that should answer it. Errors are appended to `faults`."""
+    """Plan a task with each of its models. Errors are appended to `faults`."""
     planned_tasks: list[PlannedTask] = []
     if not task.measures:
         preparing.prepare(task)  # lists errors of the task before those of the models
@@ -236,7 +236,7 @@ def _measure_faults(
     run: RunOptions,
     planned_tasks: Sequence[PlannedTask],
 ) -> list[AssayError]:
-    """Return an error if `--measure` applies to no task of the run."""
+    """Return an error if `--measure` fits no task of the run."""
     if not run.measure or any(planned.measure for planned in planned_tasks):
         return []
     return [
@@ -263,7 +263,7 @@ class _Models:
         self._refused: Refused = {}
 
     def of(self, task: Task) -> Iterator[tuple[str, Model]]:
-        """Yield the models that should answer a task: those of the run, else the one that the task names."""
+        """Yield the models for a task: those of the run, else the one that the task names."""
         own_model = tuple(task.models)[:1]
         names = self._run.models or own_model or (DEFAULT_MODEL,)
         for name in names:
@@ -350,7 +350,9 @@ class _Preparing:
         return measured(task, model.abilities, measure, name, fix)
 
     def _has_plain_choices(self) -> bool:
-        """Return True if the data are text questions with options, and neither task nor run says how to ask them."""
+        """Return True if the data are text questions with options, and neither task nor
+        run sets how they are asked.
+        """
         if not is_plain(self._task) or self._asks_for_text():
             return False
         prepared = self.prepare(self._task)
@@ -395,7 +397,7 @@ def _tasks(
     run: RunOptions,
     faults: list[AssayError],
 ) -> list[Task]:
-    """Return the tasks of the run that can be read. Errors of the others are appended to `faults`."""
+    """Return the readable tasks of the run. Errors of the others are appended to `faults`."""
     if not run.tasks:
         faults.append(
             UsageError(
@@ -440,7 +442,7 @@ def _without_repeats(tasks: list[Task]) -> list[Task]:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The parts of a task that do not depend on the model."""
+    """The parts of a prepared task that do not depend on the model."""
 
     samples: Samples
     template: Any
@@ -562,7 +564,7 @@ def _no_question(samples: Samples, where: str) -> UsageError:
 
 
 def _source_of(task: Task, run: RunOptions) -> object:
-    """Return the argument for `open_dataset`: the task's dataset, or the one in `--data`."""
+    """Return the argument for `open_dataset`: the path in `--data`, or else the task's dataset."""
     if task.driver is not None and callable(task.dataset):
         return task.dataset  # the driver reads `--data` itself
     source = task.dataset

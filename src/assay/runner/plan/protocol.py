@@ -32,17 +32,17 @@ from .planned_task import PlannedTask
 DIGEST_CHARACTERS = 6
 LABEL_CHARACTERS = 32
 OTHER_FIELDS = ("to_sample", "roles", "history", "produces", "hints")
-"""Fields of a task that change prompts, answers or scores, and that no option of a run can set."""
+"""Fields of a task that change prompts, answers or scores, and that no run option can set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One difference between the run and the task as written."""
+    """One difference between the run and the task as its author wrote it."""
 
     label: str
     """A word for the change in the protocol id: `system`, `max_tokens=64`."""
     value: Any
-    """The changed value as plain data, from which the digest is computed. The same on every machine."""
+    """The changed value as plain data, from which the digest is computed. It is the same on every machine."""
 
 
 def protocol_of(
@@ -164,7 +164,7 @@ def _prompts_tools(planned: PlannedTask) -> bool:
 
 
 def _chat_differs(planned: PlannedTask) -> bool:
-    """Return True if `--apply_chat_template` changes how this task is asked."""
+    """Return True if `--apply_chat_template` changes the prompts of this task."""
     setting = planned.run.apply_chat_template
     sample = planned.first_sample()
     if setting is None or sample is None:
@@ -236,7 +236,7 @@ def _scorer(entry: object) -> object:
 
 
 def _template_source(task: Task, samples: Samples) -> str:
-    """Return the source of a task's template, by which two templates are compared; empty if there is none."""
+    """Return the source of a task's template for comparison with another; empty if there is none."""
     if task.driver is not None or (task.template is None and samples.kind == "unknown"):
         return ""
     return build_template(task.template, kind=samples.kind).source

@@ -1,4 +1,4 @@
-"""Check before a run that its task can be asked, and scored with its targets, scorers and predictions.
+"""Check before a run that the task has usable prompts, targets, scorers and predictions.
 
 A misspelled column leaves every row without a target or without a prompt: such a task is refused before it costs
 anything. A single row without a target is counted during the run like any other data error.
@@ -33,13 +33,13 @@ from .planned_task import PlannedTask
 WHATEVER_THE_ROW = (UnknownColumn, ForbiddenTemplate, UnfitTemplate)
 """Template errors that occur for every row."""
 MISTAKES = (LookupError, AttributeError, NameError, TypeError, SystemExit)
-"""Exceptions that mean a mistake in the code of a template, which then fails for every row."""
+"""Exceptions that indicate a mistake in the code of a template, which would fail for every row."""
 ROWS_LOOKED_AT = 2000
-"""Maximum number of rows that are read to find one with a target. Usually the first has one."""
+"""Maximum number of rows to search for a target. Usually the first row has one."""
 
 
 def check_targets(planned: PlannedTask) -> None:
-    """Raise if none of the first samples has a target, and every scorer needs one."""
+    """Raise if none of the first samples has a target although every scorer needs one."""
     if not planned.scorings or not all(
         "target" in scoring.reads for scoring in planned.scorings
     ):
@@ -112,7 +112,7 @@ _WORDS = {
 
 
 def check_reads(planned: PlannedTask) -> None:
-    """Raise if a scorer reads something that no answer of the task × model has."""
+    """Raise if a scorer needs something that the answers of this task × model do not contain."""
     prompt = planned.first_prompt()
     if prompt is None:
         return
@@ -124,7 +124,7 @@ def check_reads(planned: PlannedTask) -> None:
 
 
 def answer_kinds(prompt: Prompt, options: GenerateOptions) -> frozenset[str]:
-    """Return the kinds of content that the answer to a prompt has."""
+    """Return the kinds of content in the answer to a prompt."""
     if prompt.continuations is not None or prompt.rolling:
         return frozenset({"likelihood"})
     tokens = () if options.logprobs is None else ("logprobs",)
@@ -221,7 +221,7 @@ def _refuse_targets(
     model: Predictions,
     where: str,
 ) -> None:
-    """Raise if a file of predictions contains the targets, whose score is always perfect."""
+    """Raise if a file of predictions contains the targets themselves, which would always score perfectly."""
     if not _is_data(planned, model.path):
         return
     columns = planned.samples.head.columns
@@ -241,7 +241,7 @@ def _refuse_targets(
 
 
 def _is_data(planned: PlannedTask, path: Path) -> bool:
-    """Return True if a file is one of the files with the task's data, or a copy of one."""
+    """Return True if a file is one of the task's data files, or a copy of one."""
     try:
         size = path.stat().st_size
         for shard in planned.samples.shards:
@@ -256,7 +256,7 @@ def _is_data(planned: PlannedTask, path: Path) -> bool:
 
 
 def _are_targets(planned: PlannedTask, model: Predictions) -> bool:
-    """Return True if the prediction of every sample is one of its targets. Stop at the first one that is not."""
+    """Return True if every prediction is one of its sample's targets."""
     count = 0
     for item in planned.view():
         if not isinstance(item, Sample):
@@ -360,7 +360,7 @@ def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
 
 
 def _asks_the_answer(planned: PlannedTask) -> bool:
-    """Return True if input and target are the same text in all samples, and the scorers compare text."""
+    """Return True if every sample's input equals its target, and the scorers compare text."""
     if (
         set(planned.task.produces) != {"text"}
         or not planned.scorings

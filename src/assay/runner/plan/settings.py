@@ -94,7 +94,7 @@ def run_faults(run: RunOptions) -> list[AssayError]:
 
 
 def scorer_faults(run: RunOptions) -> list[AssayError]:
-    """Return the errors in the scorers of a run that has no task to score."""
+    """Return the errors in the scorers of a run without tasks."""
     faults: list[AssayError] = []
     for entry in run.scorers:
         with collecting(faults):
@@ -103,7 +103,7 @@ def scorer_faults(run: RunOptions) -> list[AssayError]:
 
 
 def task_faults(task: Task, run: RunOptions) -> list[AssayError]:
-    """Return the errors in a task's epochs and reducer. Errors in the options of the run are left to `run_faults`."""
+    """Return the errors in a task's epochs and reducer. `run_faults` checks the options of the run."""
     faults: list[AssayError] = []
     where = f"task {task.name!r}"
     if task.epochs < 1:

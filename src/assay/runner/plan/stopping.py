@@ -22,7 +22,7 @@ FIX = "ci=0.02, or decided with --baseline RUN"
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """The rule of `--until`, which may end a run early."""
+    """The `--until` rule, which may end a run early."""
 
     text: str
     """The rule as the user typed it."""
@@ -47,7 +47,7 @@ class Until:
         count: int,
         seed: int,
     ) -> bool:
-        """Return True if a run may end with this estimate of a value or difference, after `count` samples."""
+        """Return True if this estimate of a value or difference, from `count` samples, ends the run."""
         if self.is_paired:
             return self.verdict(now) != ""
         estimate = replace(now, n=count)
@@ -99,7 +99,7 @@ def prepare_until(
     options: RunOptions,
     planned_tasks: Sequence[PlannedTask],
 ) -> None:
-    """Raise if a task cannot follow the rule, and read the baseline that it is compared with."""
+    """Raise if the rule cannot be applied to a task. Otherwise read the baseline for comparison."""
     if options.until is None:
         return
     rule = parse_until(options.until)
@@ -136,7 +136,7 @@ def prepare_until(
 
 
 def watched_scoring(planned: PlannedTask) -> Scoring | None:
-    """Return the scorer whose values the rule reads: the first of the task."""
+    """Return the scorer whose values the rule uses, which is the first of the task."""
     if planned.scorings:
         return planned.scorings[0]
     return None

@@ -22,7 +22,7 @@ class EarlierRun:
         manifest = writer.read_manifest()
         self.manifest: Mapping[str, Any] = manifest if _is_readable(manifest) else {}
         self.damage = writer.damage(self.manifest)
-        """Files that have changed since the earlier run wrote them, one line each."""
+        """Files that changed after the earlier run wrote them, one line each."""
         self._writer = writer
 
     def mark_unchecked(self, planned_tasks: Sequence[PlannedTask]) -> None:
@@ -33,11 +33,11 @@ class EarlierRun:
             )
 
     def has_answers(self, planned: PlannedTask) -> bool:
-        """Return True if the journal has answers of a task × model."""
+        """Return True if the journal has answers for a task × model."""
         return bool(self._writer.cell(planned.task.name, planned.model_name).answers)
 
     def changes(self, planned: PlannedTask) -> list[str] | None:
-        """Return the names of the digests that differ from the earlier run; None if it had no such task × model."""
+        """Return the names of the digests that differ from the earlier run; None if it lacked this task × model."""
         described = self._described(planned)
         if described is None:
             return None
@@ -137,7 +137,7 @@ class EarlierRun:
         )
 
     def _differs(self, planned: PlannedTask) -> bool:
-        """Return True if anything has changed that affects the results."""
+        """Return True if a change affects the results."""
         described = self._described(planned)
         if (
             planned.makes_rows

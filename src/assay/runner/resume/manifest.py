@@ -1,4 +1,4 @@
-"""The manifest `run.json`, from which a run can be understood, checked and repeated."""
+"""The manifest `run.json`, which describes a run completely enough to check and repeat it."""
 
 import os
 import platform
@@ -48,7 +48,7 @@ def make_manifest(
 
 
 def describe_planned(planned: PlannedTask) -> dict[str, Any]:
-    """Return one task × model as plain data."""
+    """Describe one task × model as plain data."""
     task = planned.task
     return {
         "task": task.name,
@@ -116,7 +116,7 @@ def _absolute_reference(name: object) -> object:
 
 
 def _absolute_path(path: str | None) -> str | None:
-    """Return the path made absolute if it exists."""
+    """Return an existing path in absolute form. Return any other path unchanged."""
     if path and Path(path).expanduser().exists():
         resolved = Path(path).expanduser().resolve()
         return str(resolved)

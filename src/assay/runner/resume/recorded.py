@@ -54,7 +54,7 @@ def check_settings(
     *,
     asks_model: bool,
 ) -> None:
-    """Raise if an option of a foreign run gives it more access."""
+    """Raise if an option of another user's run gives that run more access."""
     if gate is None:
         return
     for name in WIDENING:
@@ -101,7 +101,7 @@ class Recorded:
     abilities: Abilities
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return an error for each request, because scoring reads the journal."""
+        """Return an error for each request. Scoring reads answers from the journal instead."""
         return [
             Output.failed(
                 "not_recorded",
@@ -162,14 +162,14 @@ class RecordedRun:
     models: dict[str, Model]
     ways: RecordedMeasures
     gate: Gate | None
-    """The gate that restricts the code that the run may name, if another user made it; else None."""
+    """The gate that restricts the code that the run may name; None unless another user made the run."""
 
 
 def recorded_run(
     folder: str | Path,
     settings: Mapping[str, Any],
 ) -> RecordedRun:
-    """Read a finished run. `settings` replace its own options."""
+    """Read a finished run. `settings` override its recorded options."""
     manifest = RunReader(folder).manifest
     config = manifest.get("config")
     if not isinstance(config, Mapping):

@@ -14,9 +14,9 @@ from ..counts.spending import COUNTED, Unit, spent_of
 from ..options import RunOptions
 
 SECONDS = "spent_seconds"
-"""The key of `run.json` for the time of all runs in the folder."""
+"""The key in `run.json` for the total time of all runs in the folder."""
 NOT_ASKED = ("cached", "copied_from")
-"""Details that mark answers that did not come from a model."""
+"""Keys in the details of answers that did not come from a model."""
 CANARY = "canary"
 TOKENS = ("input_tokens", "output_tokens")
 
@@ -81,7 +81,7 @@ def tokens_in_journal(journal: Path) -> dict[str, float]:
 
 
 def _usages(journal: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the usage of each answer in the journal that came from a model."""
+    """Yield the token usage of each model answer in the journal."""
     decoder = msgspec.json.Decoder(_Line)
     for _, line in read_lines(journal):
         if line is None or not line.startswith(b'{"kind":"output"'):
@@ -120,7 +120,9 @@ def seconds_before(
     writer: RunWriter,
     manifest: Mapping[str, Any],
 ) -> float:
-    """Return the duration of the earlier runs in seconds. A killed run counts up to its last line in the journal."""
+    """Return the duration of the earlier runs in seconds. For a killed run, its last
+    journal line counts as its end.
+    """
     noted = manifest.get(SECONDS)
     if isinstance(noted, (int, float)):
         before = float(noted)

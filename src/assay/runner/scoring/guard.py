@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 
 TICKS = 8
-"""Number of timer ticks within the allowed time. A scorer is interrupted at most one tick too late."""
+"""Number of timer ticks per time limit. A scorer is interrupted at most one tick late."""
 
 
 class ScorerOverrun(BaseException):
@@ -32,15 +32,15 @@ class Guard:
     def __init__(self) -> None:
         self.seconds: float = 0.0
         self.serial = 0
-        """Number of scorer calls so far, which identifies the call in progress."""
+        """Number of scorer calls so far, which identifies the current call."""
         self.is_scoring = False
         self.thread = 0
-        """The id of the thread whose scorers are watched; 0 if none is."""
+        """Id of the thread whose scorers are watched; 0 if none is."""
         self._seen = 0
         self._began = 0.0
 
     def tick(self, *_signal: object) -> None:
-        """Raise if the scorer call in progress is the same as at an earlier tick, and has used up its time."""
+        """Raise if the current scorer call is the same as at an earlier tick and has exceeded its time."""
         if not self.is_scoring:
             return
         now = time.thread_time()
@@ -53,7 +53,7 @@ class Guard:
 
     @contextlib.contextmanager
     def watching(self, seconds: float) -> Iterator[None]:
-        """Watch scorers while the block runs. With 0 seconds, or off the main thread, nothing is watched."""
+        """Watch scorer calls during the block. With 0 seconds, or off the main thread, nothing is watched."""
         if seconds <= 0 or threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -75,4 +75,4 @@ class Guard:
 
 
 GUARD = Guard()
-"""The guard of the process, which has only one main thread."""
+"""The guard of this process. There is only one, because it watches the main thread."""

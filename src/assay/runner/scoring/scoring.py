@@ -1,12 +1,12 @@
 """One scorer applied to one sample's output.
 
-A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises, or that gives no number
+A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises, or that returns no number
 for an answer with the outcome `scored`, is `judge_error`. An unreadable answer that was cut by the token limit is
 `truncated`. An answer that a content filter removed completely is `refused`, whatever the scorer returns. Reasoning
 without an answer is `truncated` if it was cut and `unparsed` otherwise.
 
-Several candidates are judged one by one and stored in one record; `summarizers.attempts` explains how they count.
-If the score of one candidate failed, the next run judges the record again.
+Several candidates are judged one by one and stored in one record; `summarizers.attempts` explains how they count. If
+the score of one candidate failed, the next run judges the record again.
 """
 
 import inspect
@@ -58,14 +58,14 @@ class Scoring:
     digest: str = ""
     is_async: bool = False
     is_slow: bool = False
-    """True if it blocks for long and therefore runs in a thread."""
+    """True if the scorer blocks for long and therefore runs in a thread."""
     is_set_level: bool = False
     whole_output: bool = False
     summarizers: tuple[Any, ...] = ("mean",)
     scale: ValueScale = field(default_factory=ValueScale)
     """Direction and bounds of the scorer's values."""
     roles: tuple[str, ...] = ()
-    """Roles of the helper models it needs."""
+    """Roles of the helper models that the scorer needs."""
     takes_calls: bool = False
     """True if the task has tools, so that a tool call may be part of an answer."""
     reads: tuple[str, ...] = ()
@@ -159,7 +159,7 @@ class Scoring:
         output: Output,
         missing: Outcome | None,
     ) -> Score:
-        """Correct the score of a sample that ended at a limit, has no answer, or called tools that do not exist."""
+        """Adjust the score of a sample that ended at a limit, has no answer, or called tools that do not exist."""
         if output.details.get(LIMIT) is not None:
             return self._limited(score, Outcome(output.details[LIMIT]))
         if missing is not None:
@@ -167,7 +167,7 @@ class Scoring:
         return self._without_tools(score, sample, output)
 
     def _limited(self, score: Score, limit: Outcome) -> Score:
-        """Return the score with the outcome `limit`. The output so far was scored, and the value counts."""
+        """Return the score with a `limit` outcome. The output so far was scored, and the value counts."""
         if score.outcome in UNRESOLVED:
             return score
         value: Any = _counted(score, self.scale)
@@ -259,9 +259,9 @@ class Scoring:
         order: int,
         judged_by: str,
     ) -> ScoreLine:
-        """Return a score as a line of the journal.
+        """Convert a score to a journal line.
 
-        `judged_by` is the digest of the fields of the sample that scorers read.
+        `judged_by` is the digest of the sample fields that scorers read.
         """
         return ScoreLine(
             self.task,
@@ -372,7 +372,7 @@ def with_rounds(
     outputs: Sequence[Output],
     prompts: Sequence[Sequence[Mapping[str, Any]]],
 ) -> Output:
-    """Return the last answer of a dialogue with all its rounds, for scorers that read them.
+    """Return the last answer of a dialogue with all its rounds, for scorers that need them.
 
     `prompts` are in the form of the journal.
     """

@@ -1,1 +1,1 @@
-"""From score lines to results: the rows of the table."""
+"""From score records to results, which are the rows of the table."""

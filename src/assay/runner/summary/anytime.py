@@ -194,7 +194,9 @@ def _estimate(
     *,
     is_paired: bool,
 ) -> Estimate | None:
-    """Return the mean of values with its confidence sequence, checked as often as in the run; None if impossible."""
+    """Return the mean of values with its confidence sequence, checked as often as
+    during the run; None if impossible.
+    """
     if not values or scoring.bounds is None:
         return None
     sequence = sequence_of(scoring, is_paired=is_paired)

@@ -10,12 +10,12 @@ from ..scoring.scoring import Scoring
 
 CHANCE = "chance"
 CHOICE_SCORERS = "assay.scorers.choice"
-"""The package of the scorers for multiple choice with one right option."""
+"""The package with the scorers for multiple choice with one right option."""
 
 
 @dataclass(slots=True)
 class ChanceLevel:
-    """Counts the options of the samples of a run."""
+    """Sums up the options of a run's samples for the chance level."""
 
     guesses: float = 0.0
     """The sum over samples of the expected score of a guess."""
@@ -24,7 +24,7 @@ class ChanceLevel:
     """True if some sample has no options, or several right ones. The task then has no chance level."""
 
     def add(self, item: Sample | BadSample) -> None:
-        """Add the options of one sample to the chance level."""
+        """Add the options of one sample to the sums."""
         if isinstance(item, BadSample):
             return
         if len(item.choices) < 2 or len(item.targets) != 1:

@@ -30,7 +30,7 @@ class Driven:
     protocol: str = ""
     """The protocol id of the results, if it differs from the task's, as for a driver with several methods."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Further details, stored with the first value."""
+    """Further details, attached to the first value."""
     results: Sequence[Result] = ()
     """Rows of the results table that the driver has computed itself."""
     lower_is_better: frozenset[str] = frozenset()
@@ -103,7 +103,7 @@ def _is_share(
     name: str,
     numbers: Mapping[str, float],
 ) -> bool:
-    """Return True if a value equals `correct / total`, the counts that the driver returned with it."""
+    """Return True if a value equals `correct / total`, two counts that the driver also returned."""
     correct = numbers.get("correct")
     total = numbers.get("total")
     if name != "accuracy" or correct is None or not total or not 0 <= correct <= total:
@@ -120,7 +120,7 @@ def _interval(
     name: str,
     numbers: Mapping[str, float],
 ) -> tuple[tuple[float, float] | None, str]:
-    """Return the interval of a value, and the name of the method; None for a value that is not a share."""
+    """Return the interval of a share and the name of its method; None for any other value."""
     if not _is_share(name, numbers):
         return None, "none: a set-level metric"
     correct = float(numbers["correct"])

@@ -1,4 +1,4 @@
-"""The end of a run: the results of each task × model, the status, and the notes under the table."""
+"""The end of a run: results of each task × model, status, and the notes under the table."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -120,7 +120,7 @@ def first_errors(
     results: Sequence[Result],
     progress: Sequence[TaskProgress],
 ) -> Iterator[str]:
-    """Yield a line for each outcome that left samples without a score, with its count and the first example."""
+    """Yield a line for each outcome that left samples without a score, with a count and the first example."""
     for task_progress in progress:
         for outcome, example in sorted(task_progress.first_errors.items()):
             yield f"{task_progress.task}: {_count(results, task_progress, outcome)} {outcome}; first: {example}"
@@ -168,7 +168,7 @@ def counted_samples(
     planned_tasks: Sequence[PlannedTask],
     writer: RunWriter,
 ) -> dict[str, Any]:
-    """Return the entry `counted` of `summary.json`: which samples its table counts, for readers of the journal.
+    """Return the entry `counted` of `summary.json`: the samples in its table, for readers of the journal.
 
     It is empty if every sample of the journal was counted. The journal has more samples if the folder was run again
     with a smaller limit.

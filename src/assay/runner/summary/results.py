@@ -1,4 +1,4 @@
-"""From score records to results."""
+"""From score records to results: run the summarizers of each scorer."""
 
 import hashlib
 import math
@@ -125,7 +125,7 @@ def _of_repeats(planned: PlannedTask, scoring: Scoring) -> list[Any]:
 
 
 def _not_weighted(records: Iterable[ScoreRecord]) -> tuple[str, ...]:
-    """Return a flag for a result that ignores the weights of its samples, if they have any."""
+    """Return a flag for a result that ignores the weights of its samples, if they have weights."""
     first = next(iter(records), None)
     has_weights = first is not None and first.weight is not None
     return ("row weights not applied",) if has_weights else ()

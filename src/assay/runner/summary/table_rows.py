@@ -18,7 +18,7 @@ from ..plan.labels import differing_options
 
 @dataclass(frozen=True, slots=True)
 class SummarizedRow:
-    """A result and the summarizer that computed it."""
+    """A result with the summarizer that computed it."""
 
     summarizer: str
     options: Mapping[str, Any]
@@ -100,7 +100,7 @@ def _label(
 
 
 def checked_result(result: Result) -> Result:
-    """Return the result without numbers that JSON cannot hold, and with a flag if many samples have no score."""
+    """Replace numbers that JSON cannot represent by None. Add a flag if many samples have no score."""
     flags = result.flags
     if not any(flag.startswith("unresolved") for flag in flags):
         flags = (*flags, *failure_flags(_unresolved(result)))
@@ -113,7 +113,7 @@ def with_cut_answers(
     results: Sequence[Result],
     cut: int,
 ) -> list[Result]:
-    """Return the results with a count of the answers that were cut by `max_tokens` but still scored."""
+    """Add the number of answers that `max_tokens` cut and that were scored anyway to each result."""
     counted = []
     for result in results:
         scored = cut - result.outcomes.get("truncated", 0)
@@ -128,7 +128,7 @@ _NUMBERS = ("value", "stderr", "ci", "bounds", "parsed_value", "details", "group
 
 
 def finite(value: object) -> object:
-    """Return the value with None for every number that is not finite. Nothing is copied if all are finite."""
+    """Replace every number that is not finite by None. Return the same object if all are finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Result):  # in `groups`
@@ -147,7 +147,7 @@ def finite(value: object) -> object:
 
 
 def _finite_result(result: Result) -> Result:
-    """Return the result with None for every number that is not finite, and a flag."""
+    """Replace non-finite numbers of a result by None. Add a flag if its value is one of them."""
     changes: dict[str, Any] = {}
     for name in _NUMBERS:
         value = getattr(result, name)

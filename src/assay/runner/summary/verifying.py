@@ -61,7 +61,9 @@ class Recomputed:
                     yield f"{' · '.join(name)}: the journal does not give it"
 
     def left_out(self, summary: Mapping[str, Any]) -> set[tuple[str, str, str]]:
-        """Return the results that an interrupted run did not compute: those of tasks and models without any result."""
+        """Return the keys of results that an interrupted run did not compute, as no
+        result of their task and model exists.
+        """
         if summary.get("status") != "interrupted":
             return set()
         rows = map(result_from_plain, summary.get("results", ()))
@@ -143,7 +145,7 @@ def _in_order(
     model: str,
     scorer: str,
 ) -> Sequence[ScoreRecord]:
-    """Return the scores that the last summary counted, in the order of the data."""
+    """Return the scores included in the last summary, in the order of the data."""
     scores = reader.counted_scores(task, model, scorer)
     orders = [record.order for record in scores]
     ranked = sorted(range(len(orders)), key=orders.__getitem__)
@@ -172,7 +174,7 @@ def _name(result: Result) -> tuple[str, str, str]:
 
 
 def _equal(one: object, other: object) -> bool:
-    """Return True for equal values. Numbers may differ within a tolerance."""
+    """Return True if two values are equal, numbers within a tolerance."""
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
         return math.isclose(
             one,

@@ -15,7 +15,7 @@ from ..options import RunOptions
 
 
 def build_summarizer(entry: object, where: str) -> tuple[str, Any]:
-    """Build a summarizer from a registered name, a spec, `file.py:function`, or an object. Return its name, too."""
+    """Build a summarizer from a registered name, a spec, `file.py:function`, or an object. Also return its name."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry, where=where)
         if not is_reference(spec.name):
@@ -39,7 +39,7 @@ def build_summarizer(entry: object, where: str) -> tuple[str, Any]:
 
 
 def build_scorer(entry: object, where: str) -> tuple[str, Any]:
-    """Build a scorer from a registered name, a spec, `file.py:function`, or an object. Return its name, too."""
+    """Build a scorer from a registered name, a spec, `file.py:function`, or an object. Also return its name."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry, where=where)
         options = dict(spec.options)
@@ -97,7 +97,7 @@ def default_scorers(
 
 
 def usual_scorers(samples: Samples, template: Template) -> tuple[Any, ...]:
-    """Return the scorers of a task that names none, chosen by its data and its first prompt."""
+    """Return the default scorers of a task, chosen by its data and its first prompt."""
     first = next((s for s in samples if isinstance(s, Sample)), None)
     try:
         if first is None:
@@ -117,7 +117,7 @@ LIMIT_FLAGS = {
     "seconds": "sample_seconds",
     "call_seconds": "tool_seconds",
 }
-"""For each limit of a sample, the option of a run that sets it."""
+"""The run option that sets each limit of a sample."""
 
 
 def build_tools(task: Task) -> ToolSet | None:
@@ -147,7 +147,7 @@ def build_tools(task: Task) -> ToolSet | None:
 
 
 def limits_of(task: Task, run: RunOptions) -> SampleLimits:
-    """Return the limits of one sample, from the run, or else from the task, or else the defaults."""
+    """Return the limits of one sample: those of the run, else those of the task, else the defaults."""
     where = f"task {task.name!r}"
     values: dict[str, Any] = {}
     for name, value in task.limits.items():

@@ -21,7 +21,7 @@ from ...core.request import OPTION_NAMES
 from .task_yaml import ALIASES, KINDS, OF_THE_RUN
 
 SHORT = {**ALIASES, "score": "scorers", "summarize": "summarizers"}
-"""Short and alternative names of a task's fields, with the field that each means."""
+"""Field names for the short and alternative names in a task file."""
 CALLABLE = frozenset(
     {
         "dataset",
@@ -44,7 +44,7 @@ SYNONYMS = {
     "num_shots": "fewshot", "repeats": "epochs", "system_prompt": "system", "system_message": "system",
     "generation": "options", "generation_kwargs": "options", "gen_kwargs": "options",
 }  # fmt: skip
-"""Names that other systems have for fields of a task, with the field that each means."""
+"""Field names for the names that other systems use."""
 ALIKE = 0.8
 EVERYDAY = frozenset(
     {
@@ -71,7 +71,7 @@ def from_conventions(
     module: ModuleType,
     path: Path,
 ) -> Task:
-    """Return the task of a file. Raise `PlanError` with all errors in its names."""
+    """Build the task of a Python file. Raise `PlanError` with all errors in its names."""
     values: dict[str, Any] = {}
     faults: list[AssayError] = [*_misspelled_names(module, path)]
     for name in (*FIELDS, *SHORT):
@@ -179,7 +179,7 @@ def _with_resolved_paths(
     value: object,
     path: Path,
 ) -> object:
-    """Return the value with relative paths resolved from the folder of the file, if they exist there."""
+    """Resolve relative paths in a value from the folder of the file, if they exist there."""
     if field == "dataset":
         return _beside(value, path)
     if field == "fewshot" and isinstance(value, Mapping) and "source" in value:
@@ -202,7 +202,7 @@ def _reference(
     entry: str,
     path: Path,
 ) -> str:
-    """Return a reference resolved from the folder of the file, if it exists there."""
+    """Resolve a reference from the folder of the file, if it exists there."""
     is_here = (
         is_reference(entry) and (path.parent / split_reference(entry)[0]).is_file()
     )
@@ -215,7 +215,7 @@ def _beside(
     source: object,
     path: Path,
 ) -> object:
-    """Return a data path resolved from the folder of the file, if it exists there."""
+    """Resolve a data path from the folder of the file, if it exists there."""
     if (
         isinstance(source, str)
         and not Path(source).is_absolute()
@@ -310,7 +310,7 @@ def _has(
 
 
 def _unread(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield the names that a file defines at its top level and never uses, each with its line."""
+    """Yield the top-level names that a file defines and never uses, each with its line."""
     tree = parsed(path.expanduser())
     if tree is None:
         return

@@ -11,7 +11,7 @@ from ...datasets.hub import refuse_url
 
 MINI = "mini"
 FOLDERS = ("ASSAY_DATA", "LMUData")
-"""Environment variables that name a folder of data files. The second one comes from VLMEvalKit."""
+"""Environment variables for folders of data files. The second one comes from VLMEvalKit."""
 PACKAGE = Path(__file__).parents[2]
 
 

@@ -130,7 +130,7 @@ def usual_measure(abilities: Abilities) -> str | None:
 
 
 def is_plain(task: Task) -> bool:
-    """Return True if a task defines neither its prompt nor its scorers."""
+    """Return True if a task sets neither a prompt nor scorers."""
     return task.template is None and not task.scorers and not task.measures
 
 
@@ -156,7 +156,7 @@ def can_serve(abilities: Abilities, way: Measure) -> bool:
 
 
 def _lacking(abilities: Abilities, way: Measure) -> set[str]:
-    """Return the abilities that a measure needs and the model does not have."""
+    """Return the abilities that a measure needs and the model lacks."""
     return {need for need in way.needs if not getattr(abilities, need, False)}
 
 
@@ -212,7 +212,7 @@ def _changes(task: Task, way: Measure) -> dict[str, Any]:
 
 
 def _protocol_with(protocol: str, measure: str) -> str:
-    """Return the protocol id with the name of the measure."""
+    """Add the name of the measure to the protocol id."""
     if "@" in protocol:
         return f"{protocol}-{measure}"
     return f"{protocol}@{measure}"

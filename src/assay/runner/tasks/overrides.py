@@ -39,7 +39,7 @@ def with_overrides(task: Task, run: RunOptions) -> Task:
 
 
 def without_scores(task: Task, run: RunOptions) -> Task:
-    """Return the task; with `--predict_only`, its scorers are replaced by one that only counts answers."""
+    """Return the task unchanged, or with `--predict_only` with a scorer that only counts answers."""
     if not run.predict_only:
         return task
     if task.driver is not None:
@@ -59,7 +59,7 @@ def with_shots(
     task: Task,
     shots: int | None,
 ) -> Task:
-    """Return the task with the number of few-shot examples in its reference: 3 in `gsm8k|3`."""
+    """Return the task with the number of shots in its reference, such as 3 in `gsm8k|3`."""
     if shots is None:
         return task
     fewshot = replace(task.fewshot, num=shots)
@@ -90,12 +90,12 @@ def system_of(task: Task, run: RunOptions) -> str | None:
 
 
 def columns_of(task: Task, run: RunOptions) -> Mapping[str, str]:
-    """Return the columns that the task and the run name, by role such as `target`."""
+    """Return the columns set by the task and the run, by role such as `target`."""
     return {**task.columns, **run.columns}
 
 
 def generation_of(task: Task, run: RunOptions) -> GenerateOptions:
-    """Return the generation options of the task, changed by those of the run."""
+    """Return the generation options of the task, overridden by those of the run."""
     options = task.options.set(**run.generation)
     has_no_seed = options.seed is None
     if run.seed is not None and has_no_seed:
@@ -125,7 +125,7 @@ def fewshot_of(task: Task, run: RunOptions) -> Fewshot:
 
 
 def _template(text: str) -> str | Callable[..., Any]:
-    """Return a template from text, a file or `file.py:function`."""
+    """Build a template from text, a file or `file.py:function`."""
     if is_reference(text):
         template: Callable[..., Any] = load_attribute(text)
         return template

@@ -143,7 +143,7 @@ def _refuse_arguments(
     tasks: Sequence[Task],
     run: RunOptions,
 ) -> None:
-    """Raise if the run has arguments for tasks (`-T`), and one of its tasks takes none."""
+    """Raise if the run has arguments for tasks (`-T`) and one of its tasks accepts none."""
     if not run.task_args:
         return
     for task in tasks:
@@ -263,7 +263,7 @@ def _split_shots(reference: str) -> tuple[str, int | None]:
 
 
 def _stem(path: Path) -> str:
-    """Return the name of the task for a data file."""
+    """Return the task name for a data file."""
     return path.name.split(".")[0] or path.resolve().name
 
 
@@ -272,7 +272,7 @@ def _expand(
     where: str,
     run: RunOptions,
 ) -> list[Task]:
-    """Return the tasks of an object: a task, a suite, or a function that makes one."""
+    """Return the tasks of an object: a task, a suite, or a function that returns one."""
     if isinstance(thing, Task):
         return [thing]
     tasks: list[Task] = []
@@ -293,7 +293,7 @@ def _call(
     function: Callable[[], T],
     where: str,
 ) -> T:
-    """Call a function that makes tasks. Its errors name its file."""
+    """Call a function that returns tasks. Its errors name its file."""
     try:
         return function()
     except AssayError:

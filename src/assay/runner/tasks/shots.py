@@ -16,7 +16,7 @@ from .overrides import columns_of, fewshot_of
 
 @dataclass(frozen=True, slots=True)
 class Shots:
-    """How the few-shot examples of a task are drawn, and from which rows."""
+    """The number, order and source rows of a task's few-shot examples."""
 
     fewshot: Fewshot
     pool: Samples

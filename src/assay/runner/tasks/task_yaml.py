@@ -60,13 +60,13 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
 }
 MAX_DEPTH = 50
 _CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints", "state"})
-"""Fields that only Python can set, since a task file is data."""
+"""Fields that only Python code can set, because a task file contains only data."""
 OF_THE_RUN = frozenset({"foreign", "origin"})
-"""Fields that assay sets during a run, and that an author cannot set."""
+"""Fields that assay sets during a run. An author cannot set them."""
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Safe YAML without aliases or repeated keys. `no`, `0123` and `12:30` stay text."""
+    """Loads safe YAML without aliases or repeated keys. `no`, `0123` and `12:30` stay text."""
 
 
 _StrictLoader.yaml_implicit_resolvers = {
@@ -107,7 +107,7 @@ def _mapping(
     node: yaml.MappingNode,
     deep: bool = False,
 ) -> dict[Any, Any]:
-    """Build a mapping; raise for a key that is given twice."""
+    """Build a mapping. Raise for a key that occurs twice."""
     lines: dict[Any, Any] = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
@@ -126,7 +126,7 @@ _StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
 def load_yaml(path: Path) -> object:
-    """Read a YAML file strictly, as plain data."""
+    """Load a YAML file strictly, as plain data."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -276,7 +276,7 @@ def _check_kind(
     value: object,
     path: Path,
 ) -> None:
-    """Raise if a value does not have the type of its key."""
+    """Raise if a value has the wrong type for its key."""
     kinds, expected = KINDS.get(name, ((object,), ""))
     if not isinstance(value, kinds) or (
         isinstance(value, bool) and bool not in kinds and object not in kinds
@@ -318,7 +318,7 @@ class WrittenRows(list[Any]):
 
 
 def _beside(value: object, path: Path) -> object:
-    """Return a data path resolved from the folder of the task file, if it exists there."""
+    """Resolve a data path from the folder of the task file, if it exists there."""
     if isinstance(value, list):
         rows = WrittenRows(value)
         rows.folder = path.parent
@@ -329,7 +329,7 @@ def _beside(value: object, path: Path) -> object:
 
 
 def _prompt_beside(entry: object, path: Path) -> object:
-    """Resolve the option `prompt` of a scorer from the folder of the task file, which it may not leave."""
+    """Resolve a scorer's option `prompt` from the folder of the task file. Raise if it is outside that folder."""
     if not isinstance(entry, Mapping):
         return entry
     if "name" not in entry:
@@ -359,7 +359,7 @@ def _refuse_outside(
 
 
 def _reference_beside(value: object, path: Path) -> object:
-    """Resolve `file.py:fn` from the folder of the task file, which it may not leave."""
+    """Resolve `file.py:fn` from the folder of the task file. Raise if it is outside that folder."""
     if isinstance(value, Mapping):
         if "name" in value:
             return {**value, "name": _reference_beside(value["name"], path)}

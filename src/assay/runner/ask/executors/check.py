@@ -56,7 +56,7 @@ def check_spread(
 
 
 def _check_ray(address: str | None) -> None:
-    """Raise if Ray is missing, or if no cluster answers at the address."""
+    """Raise if Ray is missing, or if no cluster responds at the address."""
     if not _has_ray():
         raise MissingExtra("Ray", "'assay[ray]'", where="--executor ray")
     if address in (None, "auto", "local"):
@@ -115,7 +115,7 @@ async def make_spread(
     say: Callable[[str], None],
     whisper: Callable[[str], None],
 ) -> Spread:
-    """Return the replicas of a model, not started yet. `whisper` shows lines that matter only during the run."""
+    """Create the replicas of a model without starting them. `whisper` shows lines that matter only during the run."""
     model = planned.model
     is_async = inspect.iscoroutinefunction(model.generate)
     window = (
@@ -152,7 +152,7 @@ async def make_spread(
 
 
 def _options(run: RunOptions, name: str) -> Mapping[str, Any]:
-    """Return the options of the run that a replica needs to build the model."""
+    """Return the run options that a replica needs to build the model."""
     bare = RunOptions(
         models=(name,),
         model_args=run.model_args,

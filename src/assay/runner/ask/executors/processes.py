@@ -51,11 +51,11 @@ class Processes:
         await asyncio.get_running_loop().create_future()
 
     async def close(self) -> None:
-        """Do nothing, because each process is closed by itself."""
+        """Do nothing, because each process is closed separately."""
 
 
 class Process:
-    """A replica process, as the main process sees it."""
+    """Handle of the main process for one replica process."""
 
     by_path = True
 
@@ -125,7 +125,7 @@ class Process:
                     waiting.set_exception(ReplicaLost(how))
 
     def _end(self) -> str:
-        """Wait for the process to end, kill it if necessary, and return how it ended."""
+        """Wait for the process to end, kill it if necessary, and return a description of its end."""
         try:
             # A process that ended by itself may take a moment to be reaped.
             code = self._process.wait(0.2)
@@ -176,7 +176,7 @@ def shares(
 
 
 def gpus() -> list[str]:
-    """Return the GPUs this process may use, in the form of `CUDA_VISIBLE_DEVICES`."""
+    """Return the GPUs that this process may use, in the format of `CUDA_VISIBLE_DEVICES`."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return [name.strip() for name in named.split(",") if name.strip()]
@@ -186,7 +186,7 @@ def gpus() -> list[str]:
 
 
 def _cores_each(replicas: int) -> int:
-    """Return the number of threads for each replica, so that all together have one per core."""
+    """Return the number of threads per replica that gives one thread per core in total."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)) // replicas)
     return 1

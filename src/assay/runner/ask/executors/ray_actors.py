@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 AUTH_MODE = "RAY_AUTH_MODE"
 SECONDS_BETWEEN_LOOKS = 5.0
 LONGEST_ABSENCE = 30.0
-"""Seconds for which the head node may not answer.
+"""Seconds for which the head node may be unreachable.
 
-Ray ends every process of its cluster after a minute, this one included.
+Ray ends every process of its cluster after a minute, including this one.
 """
 
 
@@ -46,7 +46,7 @@ class RayActors:
         }
         self._thread = thread
         self.needed: dict[str, str] = {}
-        """Addresses that must answer while the run continues (the head node, Ray on this machine), by description."""
+        """Addresses that must respond during the run (the head node, Ray on this machine), by description."""
         self._auth_mode = auth_mode
         """Ray's authentication mode before Ray was started, to restore it."""
         self._actor: Any = ray.remote(**options)(Server)
@@ -95,9 +95,10 @@ class RayActors:
         return Actor(self._actor.remote())
 
     async def watch(self) -> None:
-        """Check regularly that the head node and Ray on this machine still answer.
+        """Check regularly that the head node and Ray on this machine still respond.
 
-        Ray's own API is not used for this, because without the head node a call to it ends the process after a minute.
+        Ray's own API is not used for this, because without the head node a call to it ends the process after a
+        minute.
         """
         clock = asyncio.get_running_loop().time
         last_seen = dict.fromkeys(self.needed, clock())
@@ -113,7 +114,7 @@ class RayActors:
                     )
 
     async def close(self) -> None:
-        """Leave the cluster. A cluster that was started for the run ends."""
+        """Leave the cluster. A cluster that was started for the run is shut down."""
         import ray
 
         if self._thread is not None:
@@ -123,7 +124,7 @@ class RayActors:
 
 
 class Actor:
-    """A Ray actor with a replica, as the main process sees it."""
+    """Handle of the main process for one replica in a Ray actor."""
 
     by_path = False
 
@@ -211,7 +212,7 @@ async def _answers(address: str) -> bool:
 
 
 def _restore_auth_mode(mode: str | None) -> None:
-    """Restore Ray's authentication mode, which starting a local cluster has changed.
+    """Restore Ray's authentication mode, which changes when a local cluster starts.
 
     Otherwise Ray would demand tokens from the actors of a later cluster that has none, and they would all die.
     """
@@ -231,5 +232,5 @@ def _restore_auth_mode(mode: str | None) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of an error. The rest lists where Ray searched."""
+    """Return the first line of an error. The others only list where Ray searched."""
     return next(iter(str(error).strip().splitlines()), "")

@@ -1,4 +1,4 @@
-"""A replica as the main process sees it: jobs in, outputs out, over any channel.
+"""The main process's handle of a replica: jobs in, outputs out, over any channel.
 
 The state of a dialogue never leaves the replica that made it. The main process holds a token instead, and the replica
 drops the state once the token is garbage collected.
@@ -29,7 +29,7 @@ class Channel(Protocol):
     """Carries frames (encoded messages) to one replica and back. Raises `ReplicaLost` if the replica has died."""
 
     by_path: bool
-    """True if the replica can open the same file paths, so that media are sent as paths instead of bytes."""
+    """True if both sides can open the same file paths, so that media are sent as paths instead of bytes."""
 
     async def ask(self, frame: bytes) -> bytes: ...
     async def close(self) -> None: ...
@@ -42,13 +42,13 @@ class Executor(Protocol):
         """Start a replica without loading its model. It may wait for free resources."""
 
     async def watch(self) -> None:
-        """Run while replicas can be started, then raise `ClusterLost`."""
+        """Watch the executor while replicas can be started. Raise `ClusterLost` once they cannot."""
 
     async def close(self) -> None: ...
 
 
 class StateToken:
-    """Represents, in the main process, the state of a dialogue that a replica keeps."""
+    """Stands for a dialogue state that only a replica holds."""
 
     __slots__ = ("__weakref__", "token")
 
@@ -124,7 +124,7 @@ class Replica:
         plain: Mapping[str, Any],
         media: Mapping[str, Any],
     ) -> Output:
-        """Build an output from plain data. A state stays in the replica, and the output gets a token for it."""
+        """Build an output from plain data. Its state stays in the replica and is replaced by a token."""
         output = output_of_plain(plain, media)
         if "state" not in plain:
             return output
@@ -143,7 +143,7 @@ async def _ask(
     blobs: Mapping[str, Any],
     where: str,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Send a frame to a replica. Return the answer, or raise the error that it reports."""
+    """Send a frame to a replica. Return the reply, or raise the error that it contains."""
     frame = pack(head, blobs)
     reply = await channel.ask(frame)
     answer, media = unpack(reply)

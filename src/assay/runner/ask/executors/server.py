@@ -40,7 +40,7 @@ class Server:
         self._tokens = itertools.count(1)
 
     async def handle(self, frame: bytes) -> bytes:
-        """Return the answer to one frame."""
+        """Return the reply to one frame."""
         head, blobs = unpack(frame)
         try:
             if head["call"] == "load":
@@ -155,7 +155,7 @@ def raise_fault(
     fault: Mapping[str, Any],
     where: str,
 ) -> None:
-    """Raise the error that a replica reported."""
+    """Raise the error in a replica's reply."""
     kind = UsageError if fault["kind"] == "usage" else ModelError
     raise kind(
         fault["what"],

@@ -14,7 +14,7 @@ from typing import Any
 from ..work import Job, JobQueue, Work
 
 MOST_DEATHS = 3
-"""Number of replicas that may die while working on a request before it counts as failed."""
+"""Number of replicas that may die on a request before it counts as failed."""
 SMALLER = 8
 """After a death, a request is repeated in a batch that is smaller by this factor."""
 
@@ -23,7 +23,7 @@ Place = tuple[str, int, int]
 
 
 class SharedWork(Work):
-    """Jobs still to do by several replicas, which are numbered from 1."""
+    """Jobs still to be done by several replicas, which are numbered from 1."""
 
     def __init__(
         self,
@@ -41,14 +41,14 @@ class SharedWork(Work):
         """True if the model keeps the history of a dialogue itself, so that no other replica can continue it."""
         self._one_dialogue = whole_dialogues
         self._open: dict[int, int] = {}
-        """Number of jobs in flight by replica, for all replicas that may take jobs."""
+        """Number of jobs in flight for each replica that may take jobs."""
         self._alone: set[int] = set()
         """Replicas whose current job must run alone."""
         self._at: dict[Place, int] = {}
         """The replica that works on each job, by sample, epoch and round."""
 
     def open(self, replica: int) -> None:
-        """Let a replica take jobs from now on, because it is ready."""
+        """Allow a replica to take jobs from now on."""
         self._open[replica] = 0
         self._changed.set()
 
@@ -95,7 +95,9 @@ class SharedWork(Work):
         return job
 
     def _ready_for(self, replica: int) -> int | None:
-        """Return the index of the next waiting job for this replica, its own dialogues first; None if there is none."""
+        """Return the index of the next waiting job for this replica, first from its own
+        dialogues; None if there is none.
+        """
         first_free = None
         for index, job in enumerate(self._ready):
             if job.home == replica:
@@ -129,13 +131,13 @@ class SharedWork(Work):
         return False
 
     async def ending(self) -> None:
-        """Wait until no more jobs will be given out: all are done, or the work was stopped."""
+        """Wait until no more jobs will be given out, because all are done or the work was stopped."""
         while not self.stopped and not self.is_done():
             self._changed.clear()
             await self._changed.wait()
 
     def put(self, job: Job) -> None:
-        """Queue the next round of a dialogue for the replica that answered the round before."""
+        """Queue the next round of a dialogue for the replica that answered the previous one."""
         job.home = self._at.get((job.sample.id, job.epoch, job.round - 1), 0)
         super().put(job if job.home else self._freed(job))
 
@@ -158,7 +160,7 @@ class SharedWork(Work):
         self.settled(jobs)
 
     def close(self, replica: int) -> None:
-        """Remove a replica. Dialogue rounds that wait for it go to another one."""
+        """Remove a replica. Dialogue rounds that wait for it go to another replica."""
         self._open.pop(replica, None)
         self._alone.discard(replica)
         self._at = {job: other for job, other in self._at.items() if other != replica}
@@ -172,7 +174,7 @@ class SharedWork(Work):
         replica: int,
         jobs: Sequence[Job],
     ) -> list[Job]:
-        """Record that a replica died on these jobs, and queue them again. Return those on which too many have died."""
+        """Record that a replica died on these jobs, and queue them again. Return those with too many deaths."""
         self.close(replica)
         for job in jobs:
             job.died_on = (*job.died_on, replica)
@@ -192,7 +194,7 @@ class SharedWork(Work):
         return first
 
     def _leave(self, job: Job) -> int:
-        """Record that a job has left its replica, and return the replica's number."""
+        """Remove a job from its replica, and return the replica's number."""
         replica = self._at.pop(_place(job), 0)
         if replica in self._open:
             self._open[replica] -= 1
@@ -201,7 +203,7 @@ class SharedWork(Work):
 
 
 class StandingShares(SharedWork):
-    """Jobs that arrive during the run, as from the calls of a judge, until the work is stopped.
+    """Jobs that arrive during the run, such as the calls of a judge, until the work is stopped.
 
     The jobs of a call are split evenly. A busy replica takes no more while another one is idle.
     """
@@ -225,7 +227,7 @@ class StandingShares(SharedWork):
         most: int,
         with_media: int | None = None,
     ) -> list[Job]:
-        """Return up to `most` jobs for a replica, leaving the other idle replicas their share."""
+        """Return up to `most` jobs for a replica, leaving enough for the other idle replicas."""
         idle = sum(not busy for busy in self._open.values())
         jobs = super().take_for(
             replica,

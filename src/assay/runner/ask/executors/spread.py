@@ -26,7 +26,7 @@ MOST_STARTS = 3
 
 @dataclass(eq=False)
 class Spread:
-    """The replicas of one model; they stay loaded from one task to the next."""
+    """The replicas of one model, which stay loaded between tasks."""
 
     model: Model
     source: ModelSource
@@ -36,7 +36,7 @@ class Spread:
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     say: Callable[[str], None] = lambda line: None
     whisper: Callable[[str], None] = lambda line: None
-    """Shows lines that matter only during the run."""
+    """Function that shows lines that matter only during the run."""
     greet: Callable[[Replica], Awaitable[None]] | None = field(default=None, init=False)
     """Function that is called once with the first replica that is ready, before any request."""
 
@@ -50,7 +50,7 @@ class Spread:
         self._rng = random.Random(0)
 
     def watched_by(self, progress: TaskProgress) -> None:
-        """Show the state of the replicas on this progress display from now on."""
+        """Set the progress display that shows the state of the replicas."""
         progress.replicas = {slot.number: slot.state for slot in self._slots}
         for slot in self._slots:
             slot.progress = progress
@@ -152,7 +152,7 @@ class Spread:
         slot.note("lost")
 
     async def _started(self, slot: "Slot") -> Replica:
-        """Return the running replica of a slot, or wait until it is loaded."""
+        """Return the running replica of a slot. If none is running, wait until one is loaded."""
         if slot.replica is not None:
             return slot.replica
         slot.note("starting")
@@ -209,7 +209,7 @@ class Spread:
         work: SharedWork,
         sink: Sink,
     ) -> None:
-        """Send one request, with retries. If the replica dies while the request waits, another one takes it."""
+        """Send one request, with retries. If the replica dies while the request waits, pass it to another one."""
         is_there = False
 
         async def once() -> Output:

@@ -24,20 +24,20 @@ from ....core.tools import read_tools
 from ....store.journal import as_plain
 
 HEAD = struct.Struct("!QQ")
-"""The bytes before a frame: the number of the call, and the length of the frame."""
+"""The bytes before a frame: call number and frame length."""
 
 Blobs = dict[str, Any]
 """Media by digest: their kind, and their bytes or path."""
 
 _LAYOUT = tuple[str, bytes, dict[str, Any]]
-"""A frame has three fields: the encoding of the head (`m` for MessagePack, `j` for JSON), the head, and the media."""
+"""Fields of a frame: the encoding of the head (`m` for MessagePack, `j` for JSON), the head, and the media."""
 
 
 def pack(
     head: Mapping[str, Any],
     blobs: Mapping[str, Any] = EMPTY,
 ) -> bytes:
-    """Return one frame (encoded message) with a head and media."""
+    """Encode a head and media as one frame (encoded message)."""
     import msgspec
 
     encode = msgspec.msgpack.Encoder(enc_hook=as_plain).encode
@@ -59,7 +59,7 @@ def pack(
 
 
 def unpack(frame: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the head and the media of a frame."""
+    """Decode a frame to its head and media."""
     import msgspec
 
     kind, encoded_head, blobs = msgspec.msgpack.decode(frame, type=_LAYOUT)
@@ -76,7 +76,9 @@ def request_to_plain(
     *,
     by_path: bool,
 ) -> dict[str, Any]:
-    """Return a request as plain data, and add its media to `blobs`. Fields that only the journal needs are left out."""
+    """Convert a request to plain data, and add its media to `blobs`. Fields that only
+    the journal needs are left out.
+    """
     prompt = request.prompt
     for medium in prompt.media:
         _add(medium, blobs, by_path)
@@ -111,7 +113,7 @@ def request_from_plain(
     media: Mapping[str, Media],
     state: object = None,
 ) -> Request:
-    """Return the request from plain data, with the state that its model keeps for it."""
+    """Build a request from plain data, with the dialogue state that the replica holds for it."""
     continuations = plain.get("continuations")
     prompt = Prompt(
         messages_from_plain(plain["messages"], media),
@@ -148,7 +150,7 @@ def outputs_to_plain(
     outputs: Sequence[Output],
     blobs: Blobs,
 ) -> list[dict[str, Any]]:
-    """Return outputs as plain data, without their states. Media are added to `blobs`."""
+    """Convert outputs to plain data, without their states. Their media are added to `blobs`."""
     plain_outputs = []
     for output in outputs:
         for candidate in output.candidates:
@@ -165,7 +167,7 @@ def output_of_plain(
     plain: Mapping[str, Any],
     media: Mapping[str, Media],
 ) -> Output:
-    """Return one output from plain data."""
+    """Build one output from plain data."""
     output = output_from_plain(plain, media)
     if output.error is None or "retry_after" not in plain:
         return output

@@ -46,7 +46,9 @@ async def serve(channel: socket.socket) -> None:
 
 
 def _end_if_broken(call: "asyncio.Task[None]") -> None:
-    """End the process after an error in assay itself. The main process then sends the requests to another replica."""
+    """End the process after an error in assay itself. The main process then passes the
+    requests to another replica.
+    """
     if call.cancelled():
         error = None
     else:
@@ -60,7 +62,7 @@ def _end_if_broken(call: "asyncio.Task[None]") -> None:
 
 
 def main() -> None:
-    """Serve the socket whose number is the only argument."""
+    """Serve the socket whose descriptor number is the only argument."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     descriptor = int(sys.argv[1])
     channel = socket.socket(fileno=descriptor)
