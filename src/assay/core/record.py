@@ -85,7 +85,7 @@ class ScoreRecord:
 
     @property
     def value(self) -> float | None:
-        """The score's value, or the first of several named values; `None` if there is no verdict."""
+        """The score's value, or the first of several named values; `None` without a verdict."""
         if self.outcome in UNRESOLVED:
             return None
         return next(iter(self.values.values()), None)

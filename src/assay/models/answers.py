@@ -180,7 +180,7 @@ def _advice(value: object, reason: str) -> str:
 
 
 def _is_array(value: object) -> bool:
-    """Return True for an array, and for the mapping with an `array` that `datasets` uses for audio."""
+    """Return True for an array, or for the mapping with an `array` that `datasets` uses for audio."""
     return hasattr(value, "shape") or (isinstance(value, Mapping) and "array" in value)
 
 

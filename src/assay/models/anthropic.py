@@ -1,4 +1,4 @@
-"""Claude models through the Messages API: system text is a separate field, images are blocks, thinking is separate."""
+"""Claude models through the Messages API, where system text is a field of its request and images are blocks."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -240,7 +240,7 @@ def _option_fix(message: str) -> str:
 
 
 def _tool_fields(prompt: Prompt) -> dict[str, Any]:
-    """Return the fields of a request body that offer the prompt's tools to the model."""
+    """Return the request fields that offer the prompt's tools to the model."""
     fields: dict[str, Any] = {}
     if prompt.tools:
         fields["tools"] = [
@@ -347,7 +347,7 @@ def _block(part: Mapping[str, Any]) -> dict[str, Any]:
 
 @well_shaped
 def read_body(answer: object) -> Output:
-    """Return the output in the body of an answer; raise `Malformed` if it has none."""
+    """Return the output in the body of an answer. Raise `Malformed` if it has none."""
     body = mapping_in(answer)
     content = body.get("content")
     if not isinstance(content, Sequence) or isinstance(content, str):
@@ -407,7 +407,7 @@ def _with_needed_signatures(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def _usage(usage: object) -> Usage | None:
-    """Return the token counts. The API reports cached tokens separately; here they are part of the input."""
+    """Return the token counts. Cached tokens, which the API reports separately, are added to the input."""
     if not isinstance(usage, Mapping):
         return None
     cached = count_of(usage, "cache_read_input_tokens") or 0

@@ -40,7 +40,7 @@ _MISSING = re.compile(r"missing \d+ required [a-z-]+ arguments?: (.+)")
 
 
 class Builder:
-    """Builds a user's class once. If building fails, the error is remembered and not repeated for every sample."""
+    """Builds a user's class once. If that fails, the error is stored and not repeated for every sample."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Builder:
         self._lock = threading.Lock()
 
     def build(self) -> object:
-        """Return the instance, building it if necessary."""
+        """Return the instance, after building it if necessary."""
         if self.built is not None:
             return self.built
         with self._lock:
@@ -216,11 +216,11 @@ class Call:
     takes: str
     """Type of the first parameter: `messages`, `dicts`, `text`, `prompt`, `request`, or a batch: `requests`."""
     passes: tuple[str, ...]
-    """Which of `options`, `seed` and `tools` are parameters of the function."""
+    """Those of `options`, `seed` and `tools` that are parameters of the function."""
     settings: frozenset[str] | None
     """Names of the options that the function declares; None if it accepts any."""
     needs: tuple[str, ...]
-    """Names of the parameters without a default value, except the first one, in order."""
+    """Names of the parameters without a default value, except for the first one, in order."""
     returns: Any
     """The return annotation of the function."""
 
@@ -251,7 +251,7 @@ def inspect_call(
     function: Callable[..., Any],
     what: str,
 ) -> Call:
-    """Return how to call `function`; `what` names it in the error if it has no positional parameter."""
+    """Inspect the signature of `function`. `what` names it in the error if it has no positional parameter."""
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     positional = [
@@ -363,7 +363,7 @@ def as_dicts(request: Request) -> list[dict[str, Any]]:
 
 
 def _tool_dicts(message: Message) -> list[dict[str, Any]]:
-    """Return a message with tool calls or results as dictionaries: one for each result, and one for its other parts."""
+    """Convert a message with tool calls or results to dictionaries: one per result, and one for its other parts."""
     dicts: list[dict[str, Any]] = []
     for result in message.results:
         content = _content(Message("tool", result.parts))

@@ -82,7 +82,7 @@ class Carrier:
 
 
 CHAT = Carrier("a chat request", ALL_MEDIA, ALL_MEDIA, CHAT_ROLES)
-"""An OpenAI-style chat request, in which every turn can hold every kind of part."""
+"""An OpenAI-style chat request, in which every turn can contain every kind of part."""
 
 
 def _first_medium_not_in(

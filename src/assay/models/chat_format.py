@@ -55,7 +55,7 @@ STOP_REASONS = {
     "function_call": "tool_calls",
     "tool_use": "tool_calls",
 }
-"""Assay's stop reasons, by the servers' finish reasons in lower case."""
+"""Assay's stop reasons, by the server's finish reason in lower case."""
 SAME_NAME = (
     "temperature",
     "top_p",
@@ -91,7 +91,7 @@ REASONING_FIELDS = (
 KNOWN_PIECES = frozenset(
     {"text", "output_text", "reasoning", "thinking", "redacted_thinking", "refusal"}
 )
-"""Known types of pieces in a content list. Their text may be empty."""
+"""Known types of pieces in a content list. Such a piece may have an empty text."""
 LONG_SHOWN = 300
 """Maximum number of characters of an unexpected body that an error message quotes."""
 MOST_COUNTED = 2**53
@@ -128,7 +128,7 @@ def _chat_message(message: Message) -> dict[str, Any]:
 
 
 def function_call(call: ToolCall) -> dict[str, Any]:
-    """Return a tool call in the form of OpenAI's chat API."""
+    """Convert a tool call to the form of OpenAI's chat API."""
     function = {"name": call.name, "arguments": call.arguments_text}
     return {"id": call.id, "type": "function", "function": function}
 
@@ -146,7 +146,7 @@ def _content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
 
 
 def tool_fields(prompt: Prompt) -> dict[str, Any]:
-    """Return the fields of a chat request that offer tools; empty for a prompt without tools."""
+    """Return the request fields that offer tools; empty for a prompt without tools."""
     fields: dict[str, Any] = {}
     if prompt.tools:
         fields["tools"] = [function_tool(tool) for tool in prompt.tools]
@@ -161,7 +161,7 @@ def tool_fields(prompt: Prompt) -> dict[str, Any]:
 
 
 def function_tool(tool: Tool) -> dict[str, Any]:
-    """Return a tool in the form of OpenAI's chat API, which chat templates use as well."""
+    """Convert a tool to the form of OpenAI's chat API, which chat templates also use."""
     return {"type": "function", "function": tool.to_plain()}
 
 
@@ -254,7 +254,7 @@ def read_answer(
 
 
 def in_order(choices: Sequence[Any]) -> Sequence[Any]:
-    """Sort the choices by index, if every index is different. Some servers send them in the order of completion."""
+    """Sort the choices by index, if all indices differ. Some servers send them in the order of completion."""
     indexes = set()
     for choice in choices:
         if isinstance(choice, Mapping):
@@ -313,7 +313,7 @@ def _check_said_something(
     parts: Sequence[Part],
     stop_reason: str | None,
 ) -> None:
-    """Raise if an answer stopped for a tool call but contains neither a call nor text."""
+    """Raise if an answer stopped for a tool call and contains neither a call nor text."""
     if stop_reason != "tool_calls":
         return
     for part in parts:
@@ -350,7 +350,7 @@ def _read_call(call: object) -> ToolCall:
 
 
 def _refusal(message: object) -> str | None:
-    """Return the text of a refusal, which is not an answer, or None."""
+    """Return the text of a refusal, which does not count as an answer; None without one."""
     if not isinstance(message, Mapping):
         return None
     content = message.get("content")
@@ -376,7 +376,7 @@ def _message_parts(
     message: object,
     audio_format: str | None,
 ) -> tuple[Part, ...]:
-    """Return the parts of a message; a message without content has none, not an empty text."""
+    """Return the parts of a message. Without content there are none, not even an empty text."""
     if not isinstance(message, Mapping):
         raise Malformed(f"`message` is not an object: {shorten(message)}")
     parts: list[Part] = []
@@ -403,7 +403,7 @@ def _piece(
     piece: object,
     audio_format: str | None,
 ) -> Part | None:
-    """Return one element of a content list as a part; None if it is neither text, reasoning nor a medium."""
+    """Convert one element of a content list to a part; None if it is neither text, reasoning nor a medium."""
     if not isinstance(piece, Mapping):
         if isinstance(piece, str):
             return Text(piece)
@@ -528,7 +528,7 @@ def _chat_tokens(
 
 
 def alternatives_of(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
-    """Return the alternatives to a token, with their log-probabilities."""
+    """Return the alternatives to a token with their log-probabilities."""
     rivals = token.get("top_logprobs") or ()
     if isinstance(rivals, Mapping):
         return tuple(rivals.items())

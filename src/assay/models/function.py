@@ -273,7 +273,7 @@ def with_options(
     declared: Mapping[str, Any],
     args: Mapping[str, Any],
 ) -> Mapping[str, Any]:
-    """Return the identity that a class declares for all its objects, extended by the options of this object."""
+    """Return the identity declared by a class, extended by the options of this object."""
     if args:
         return {"declared": dict(declared), "args": redact_options(dict(args))}
     return declared

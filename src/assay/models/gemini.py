@@ -1,4 +1,4 @@
-"""Gemini models through `generateContent`: contents and parts, media inline, thoughts kept separate."""
+"""Gemini models through `generateContent`: contents with parts, inline media, and separate thoughts."""
 
 import base64
 import re
@@ -79,7 +79,7 @@ ENDED = frozenset({None, *STOP_REASONS, *BLOCKED})
 CHOICES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 """The API's function calling mode for each of assay's tool choices."""
 _BARE = re.compile(r"(?i)^audio/(?:l16|pcm)\b(?:.*\brate=(\d+))?")
-"""Matches the MIME type of raw audio: 16-bit samples of one channel, without a file header."""
+"""Matches the MIME type of raw audio: 16-bit mono samples without a file header."""
 _SECONDS = re.compile(r"^(\d+(?:\.\d+)?)s$")
 
 
@@ -97,7 +97,7 @@ class Gemini(HttpModel):
     accepts: tuple[str, ...] = ("text", "image", "audio", "video")
     produces: tuple[str, ...] = ("text",)
     thinking: int | None = None
-    """Number of thinking tokens before the answer; -1 leaves it to the model, 0 switches thinking off if possible."""
+    """Maximum number of thinking tokens; -1 leaves it to the model, 0 switches thinking off if possible."""
     show_thoughts: bool = True
     """True to request thoughts, which are kept separate from the answer."""
     voice: str | None = None
@@ -244,13 +244,13 @@ class Gemini(HttpModel):
 
 
 def _asked_wait(details: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the seconds to wait from `google.rpc.RetryInfo`, which is in the body and not in a header."""
+    """Return the seconds to wait according to `google.rpc.RetryInfo`, which is in the body instead of a header."""
     delays = [_SECONDS.match(str(detail.get("retryDelay", ""))) for detail in details]
     return next((float(delay[1]) for delay in delays if delay), None)
 
 
 def _tool_fields(prompt: Prompt) -> dict[str, Any]:
-    """Return the fields of a request body that offer the prompt's tools to the model."""
+    """Return the request fields that offer the prompt's tools to the model."""
     if prompt.parallel_calls is not None:
         raise UsageError(
             "generateContent has no setting for parallel calls",
@@ -277,7 +277,7 @@ def _tool_fields(prompt: Prompt) -> dict[str, Any]:
 
 
 def _contents(turns: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return the messages as `contents`. Consecutive tool results form one turn, each with the name of its tool."""
+    """Convert messages to `contents`. Consecutive tool results form one turn, each with the name of its tool."""
     names: dict[str, str] = {}
     contents: list[dict[str, Any]] = []
     follows_results = False
@@ -299,7 +299,7 @@ def _contents(turns: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _result(result: ToolResult, name: str) -> list[dict[str, Any]]:
-    """Return a tool result, followed by its media as separate parts."""
+    """Convert a tool result to a part, followed by its media as separate parts."""
     key = "error" if result.error else "result"
     response = {"name": name, "response": {key: result.text}}
     media = [_part(part) for part in result.parts if isinstance(part, Media)]
@@ -418,7 +418,7 @@ def _tokens(result: object) -> tuple[Token, ...]:
 
 
 def _usage(usage: object) -> Usage | None:
-    """Return the token counts; thoughts are billed as output, but the service counts them separately."""
+    """Return the token counts. Thoughts, which the service counts separately, are added to the output."""
     if not isinstance(usage, Mapping):
         return None
     thought = count_of(usage, "thoughtsTokenCount")

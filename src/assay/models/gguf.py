@@ -61,7 +61,7 @@ class Question:
     body: Mapping[str, Any]
     is_chat: bool
     cut: int = 0
-    """Number of tokens cut from the prompt."""
+    """Number of tokens removed from the prompt."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Gguf(LocalModel):
     """True if checking a prompt loads the weights, as here: llama.cpp has no tokenizer without them."""
 
     context: int = 4096
-    """Maximum number of tokens of prompt and answer together; 0 uses the length the model was trained with."""
+    """Maximum number of tokens of prompt and answer together; 0 uses the model's training length."""
     threads: int = 1
     """Number of threads. More than two help only on idle cores, because the threads wait for each other."""
     gpu_layers: int = 0
@@ -191,7 +191,7 @@ class Gguf(LocalModel):
 
     @property
     def tokenizer(self) -> "PreTrainedTokenizerBase":
-        """The tokenizer of the model. Reading it loads the weights."""
+        """The tokenizer of the model. Accessing it loads the weights."""
         return self._prompts.tokenizer
 
     def close(self) -> None:
@@ -435,7 +435,7 @@ def _without_beginning(output: Output, prompt: Prompt) -> Output:
 
 
 def _without(beginning: str, candidate: Candidate) -> Candidate:
-    """Return a candidate without `beginning` at the start of its first text."""
+    """Remove `beginning` from the start of a candidate's first text."""
     parts = list(candidate.parts)
     for index, part in enumerate(parts):
         if isinstance(part, Text):
@@ -445,14 +445,14 @@ def _without(beginning: str, candidate: Candidate) -> Candidate:
 
 
 def _computed_last_token_alone(answer: object) -> bool:
-    """Return True if all tokens of the prompt but the last one came from the cache."""
+    """Return True if all prompt tokens except the last one came from the cache."""
     usage = mapping_in(answer, "usage")
     cached = mapping_in(usage, "prompt_tokens_details").get("cached_tokens") or 0
     return cached > 0 and usage.get("prompt_tokens", 0) - cached == 1
 
 
 def _added(outputs: Sequence[Output]) -> Usage | None:
-    """Return the token counts of several answers to one prompt. The tokens of the prompt count once."""
+    """Return the total token counts of several answers to one prompt, whose tokens count once."""
     usages = [output.usage for output in outputs if output.usage is not None]
     if not usages:
         return None

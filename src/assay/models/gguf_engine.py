@@ -1,13 +1,13 @@
 """llama.cpp in this process: load the weights, answer questions, compute likelihoods.
 
-Its tokenizer is available through its own server, which listens on the loopback interface and is asked without
-a proxy.
+Its tokenizer is available through its own server, which listens on the loopback interface and is called without a
+proxy.
 
 llama.cpp reports log-probabilities only for tokens that it generates. For a likelihood, a grammar of token ids
 therefore forces it to generate the continuation; the reported log-probabilities are those before the grammar. They
 depend a little on whether a token is computed alone or in a batch, so every continuation is computed the same way:
-the context first, without generating, and then the continuation from the cache. llama.cpp never reports a token
-that is a part of a character. A continuation with such tokens is computed token by token, from the list of the most
+the context first, without generating, and then the continuation from the cache. llama.cpp never reports a token that
+is a part of a character. A continuation with such tokens is computed token by token, from the list of the most
 probable alternatives.
 """
 
@@ -46,7 +46,7 @@ class ServerTokenizer:
 
     @property
     def chat_template(self) -> str | None:
-        """The template of the file, or the one the server was started with."""
+        """The chat template of the file, or the one passed when the server was started."""
         return self._properties.get("chat_template") or None
 
     @property
@@ -70,7 +70,7 @@ class ServerTokenizer:
         return self._single(self._properties.get("eos_token"))
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        """Return the token ids of a text. Special tokens that are written out in the text are recognised."""
+        """Return the token ids of a text. Special tokens in the text are recognised."""
         body = {
             "content": text,
             "add_special": add_special_tokens,
@@ -85,7 +85,7 @@ class ServerTokenizer:
         *,
         skip_special_tokens: bool,
     ) -> str:
-        """Return the text of token ids. Special tokens are always written out, because the server cannot skip them."""
+        """Return the text of token ids. Special tokens are always included, because the server cannot skip them."""
         assert not skip_special_tokens
         text: str = self._asked("POST", "/detokenize", {"tokens": list(ids)})["content"]
         return text
@@ -200,7 +200,7 @@ class TooLong(Exception):
 
 
 class Engine:
-    """A running llama.cpp with the weights of one file."""
+    """A running llama.cpp engine with the weights of one file."""
 
     def __init__(
         self,
@@ -272,7 +272,7 @@ LISTED = (256, 4096, 1_000_000)
 They are tried in order. The last one is larger than any vocabulary.
 """
 FORCED = 1e6
-"""A logit bias so large that only one token can be generated. Reported log-probabilities do not include it."""
+"""Logit bias that allows only one token. Reported log-probabilities do not include it."""
 
 
 class Weigher:

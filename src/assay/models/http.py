@@ -21,7 +21,7 @@ from .http_servers import Server
 __all__ = ["Client", "HttpFailure", "Limits", "Refused", "Reply", "retry_after"]
 
 STREAMS = frozenset({"text/event-stream", "application/x-ndjson"})
-"""Content types of answers that are sent piece by piece."""
+"""Content types of streamed answers."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Client:
         init=False,
         repr=False,
     )
-    """The bytes of request heads by URL and headers. An endpoint has only a few different ones."""
+    """The bytes of request heads, by URL and headers. An endpoint has only a few different ones."""
     _reached: set[Origin] = field(
         default_factory=set,
         init=False,
@@ -136,7 +136,7 @@ class Client:
         *,
         is_new: bool = False,
     ) -> "_Exchange":
-        """Send one request, a GET if `data` is None, and return the reply with its connection."""
+        """Send one request, a GET if `data` is None, and return the reply and its connection."""
         key = (url, content_type, *headers.items())
         if key not in self._heads:
             self._heads[key] = _head(url, headers, content_type)
@@ -204,7 +204,7 @@ class Client:
         return notes
 
     async def close(self) -> None:
-        """Close the idle connections of the running loop; busy ones close when they are cancelled."""
+        """Close the idle connections of the running event loop. Busy ones close when they are cancelled."""
         for connections in self._idle.pop(asyncio.get_running_loop(), {}).values():
             for connection in connections:
                 connection.close()

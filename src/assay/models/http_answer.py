@@ -24,7 +24,7 @@ MOST_FRAMING = 8
 """Maximum number of received bytes per byte of the body, without the head. A chunk of one byte takes six."""
 START = b"HTTP/1."
 TLS_ALERT = b"\x15\x03"
-"""First bytes of the reply of a server that expects TLS and receives plain text."""
+"""First bytes of the reply from a TLS server that received plain text."""
 _FORBIDDEN = re.compile(rb"[\x00\x0a-\x0d]").search
 """Matches characters that no parser allows in a header. Other control characters only make the connection close."""
 _TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+").fullmatch
@@ -40,7 +40,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]").search
 
 @dataclass(slots=True)
 class Reply:
-    """A whole response; header names are in lower case."""
+    """A complete response. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -48,7 +48,7 @@ class Reply:
 
 
 class BrokenOff(ConnectionError):
-    """Raised if the connection ended, or sent something other than HTTP, before the response was complete."""
+    """Raised if the response was incomplete when the connection ended or sent something other than HTTP."""
 
 
 class TooLarge(Exception):
@@ -56,7 +56,7 @@ class TooLarge(Exception):
 
 
 class Unreadable(Exception):
-    """Raised if the response cannot be read, and a retry would not help. `kind` is the kind of failure to report."""
+    """Raised if the response cannot be read and a retry would not help. `kind` is the kind of failure to report."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -95,14 +95,14 @@ class Answer:
         self._has_head = self._is_between = self._is_done = False
         self._body: list[bytes] = []
         self._small = bytearray()
-        """Small pieces of the body that are not in `_body` yet."""
+        """Small pieces of the body that were not yet added to `_body`."""
         self._fault: Exception | None = None
         """An error found in a response that the parser accepts."""
         self._received = 0
         self._tail = b""
         """The last five received bytes, from which `_has_more` detects bytes after the response."""
         self.size = 0
-        """Number of bytes of the body that arrived so far."""
+        """Number of bytes of the body received so far."""
         self.is_plain = True
         """True if every HTTP parser would read this response in the same way."""
         self.is_followed = False
@@ -115,14 +115,14 @@ class Answer:
 
     @property
     def expected(self) -> int:
-        """Number of bytes of the body that the head announces; 0 if it announces none."""
+        """Number of bytes of the body according to the head; 0 if the head has no length."""
         if self._has_head and not self._is_chunked:
             return int(self._headers.get("content-length", 0))
         return 0
 
     @property
     def may_be_followed(self) -> bool:
-        """True if another response may follow this complete one, so that the connection can be used again."""
+        """True if another response may follow this complete one, so that the connection can be reused."""
         if not self._is_done or not self.is_plain or self.is_followed:
             return False
         return "connection" not in self._headers or "close" not in words(
@@ -299,7 +299,7 @@ class Answer:
         self._body.append(piece)
 
     def _join_small_pieces(self) -> None:
-        """Append the small pieces that arrived last to the body, as one piece."""
+        """Join the latest small pieces of the body to one."""
         if self._small:
             self._body.append(bytes(self._small))
             self._small.clear()
@@ -333,7 +333,7 @@ PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 MOST_MEMBERS = 100
 """Maximum number of members in one gzip body. Almost all bodies have one."""
 MOST_SECONDS = 5.0
-"""Maximum CPU time in seconds for decompressing one answer. Empty blocks cost time but no memory."""
+"""CPU time limit in seconds for decompressing one answer, because empty blocks cost time but no memory."""
 SLICE_BYTES = 64 * 1024
 PIECE_BYTES = 1024 * 1024
 INLINE_BYTES = 8 * 1024

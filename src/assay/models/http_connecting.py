@@ -34,7 +34,7 @@ _ENTRY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """The host to connect to instead of the server."""
+    """The proxy to connect to instead of the server."""
 
     host: str
     port: int
@@ -108,7 +108,7 @@ def is_exempt(
     port: int,
     listed: str,
 ) -> bool:
-    """Return True if NO_PROXY names a server: by host, domain, address or network, with or without a port."""
+    """Return True if NO_PROXY contains a server: by host, domain, address or network, with or without a port."""
     host = host.strip("[]").rstrip(".").lower()
     address = _address(host)
     for entry in re.split(r"[\s,]+", listed.lower()):
@@ -168,7 +168,7 @@ NOT_TLS = frozenset(
         "RECORD_LAYER_FAILURE",
     }
 )
-"""Names of OpenSSL's errors for a server that answers in plain text."""
+"""OpenSSL's error names for a server that answers in plain text."""
 MOST_TUNNEL_BYTES = 16 * 1024
 LISTEN_SECONDS = 0.01
 """Seconds to listen on a new connection for bytes sent before the first request, which cannot be its response."""
@@ -290,7 +290,7 @@ async def _opened(
 ) -> tuple[asyncio.Transport, P]:
     """Open a connection to a server or proxy.
 
-    All its addresses are tried, each a little later than the one before.
+    All its addresses are tried, each a little later than the previous one.
     """
     loop = asyncio.get_running_loop()
     return await loop.create_connection(
@@ -308,7 +308,7 @@ async def _tunnelled(
     make: Callable[[], Connection],
     context: ssl.SSLContext,
 ) -> Connection:
-    """Open a connection through a proxy, which passes the encrypted bytes on."""
+    """Open a connection through a proxy, which forwards the encrypted bytes."""
     raw, tunnel = await _opened(proxy, _Tunnel)
     try:
         if proxy.login:
@@ -363,7 +363,7 @@ class _Tunnel(asyncio.Protocol):
 
 
 def _check_tunnel(head: bytes, proxy: Proxy) -> None:
-    """Raise if a proxy's reply to `CONNECT` does not start with a status such as `HTTP/1.1 200 OK`."""
+    """Raise unless a proxy's reply to `CONNECT` starts with a status such as `HTTP/1.1 200 OK`."""
     line = head.partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
     if not head:
         raise HttpFailure(

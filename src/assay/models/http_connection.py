@@ -19,19 +19,19 @@ from .http_answer import Answer, BrokenOff, Reply, TooLarge, Unreadable, unpack
 FREE_BYTES = 64 * 1024
 """Bytes that every response may use without reserving memory."""
 MOST_BYTES = 96 * 1024 * 1024
-"""Bytes that all responses together may use in addition to `FREE_BYTES` each. A single response may be larger."""
+"""Bytes that all responses together may use in addition to `FREE_BYTES` each. A single response may use more."""
 
 
 @dataclass(eq=False, slots=True)
 class Share:
-    """The memory that one response holds or waits for."""
+    """The memory that one response has reserved or waits for."""
 
     resume: Callable[[], None]
-    """Called in the event loop of the request, once memory is available."""
+    """Function to call in the request's event loop once memory is available."""
     loop: asyncio.AbstractEventLoop
     granted: int = 0
     requested: int = 0
-    """Number of bytes that the response waits for; 0 if it does not wait."""
+    """Number of bytes that the response waits for; 0 if it is not waiting."""
 
 
 class Memory:
@@ -62,7 +62,7 @@ class Memory:
             return not share.requested
 
     def give_back(self, share: Share) -> None:
-        """Release everything that a response holds, even if it still waits for more."""
+        """Release all memory of a response, even if it still waits for more."""
         with self._lock:
             if share.requested:
                 self._waiting.remove(share)
@@ -105,18 +105,18 @@ LATE_MARKS = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Time limits in seconds, and the largest response to read."""
+    """Time limits in seconds, and the size limit of a response."""
 
     connect: float = 10.0
     first_byte: float = 120.0
     idle: float = 60.0
-    """Maximum number of seconds between two pieces of the response."""
+    """Maximum number of seconds between two pieces of a response."""
     total: float = 600.0
-    """Maximum number of seconds for a whole response, which may arrive slowly without ever being idle."""
+    """Maximum number of seconds for a whole response, which may arrive slowly without being idle."""
     start: float = 5.0
     """Seconds to wait for a server that has never answered, because it may be starting."""
     response_bytes: int = 32 * 1024 * 1024
-    """Largest size of a response after decompression, in bytes."""
+    """Maximum size of a decompressed response in bytes."""
 
 
 class Connection(asyncio.Protocol):
@@ -138,13 +138,13 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[Reply] | None = None
         self._answer: Answer | None = None
         self._unasked = b""
-        """Bytes that arrived while no request was open."""
+        """Bytes received while no request was open."""
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = self._last = 0.0
         self._waited_for = ""
         self._share = Share(self._resume_reading, self.loop)
         self._paused_at: float | None = None
-        """The time at which reading paused because other responses use up the memory budget."""
+        """The time at which reading paused because other responses used up the memory budget."""
         self.questions = 0
         """Number of requests sent over this connection."""
         self.marks: deque[str] = deque(maxlen=LATE_MARKS)
@@ -260,7 +260,7 @@ class Connection(asyncio.Protocol):
             self._paused_at = self.loop.time()
 
     def _resume_reading(self) -> None:
-        """Resume reading; the pause does not count towards the time limits."""
+        """Resume reading. The pause does not count towards the time limits."""
         if (
             self._paused_at is None
             or self._transport is None

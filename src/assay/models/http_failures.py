@@ -98,7 +98,7 @@ class HttpFailure(Exception):
         self.retry_after = retry_after
 
     def as_output(self, secrets: Iterable[str] = ()) -> Output:
-        """Return the failure as an output, on one line and without secrets."""
+        """Convert the failure to an output with a message on one line and without secrets."""
         message = " ".join(without(self.message, secrets).split())
         return Output.failed(
             self.kind,
@@ -227,7 +227,7 @@ def error_status(answer: object) -> int | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the server asked to wait, given as a number or a date."""
+    """Return the seconds that the server requested to wait, given as a number or a date."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -243,7 +243,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _number(text: str | None) -> float | None:
-    """Return a header's value as a number of seconds; None if it is missing, infinite or no number."""
+    """Return a header's value as a number of seconds; None if it is missing, infinite or not a number."""
     try:
         if text is not None:
             number = float(text)

@@ -86,9 +86,9 @@ class HttpModel(ABC):
     accepts: tuple[str, ...] = ("text",)
     produces: tuple[str, ...] = ("text",)
     headers: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
-    """Further headers of every request."""
+    """Additional headers for every request."""
     body: Mapping[str, Any] = field(default_factory=lambda: EMPTY, repr=False)
-    """Further fields of every request body, as the endpoint defines them."""
+    """Additional fields for every request body, as the endpoint defines them."""
     concurrency: int | None = None
     connect_timeout: float = 10.0
     first_byte_timeout: float = 120.0
@@ -220,7 +220,7 @@ class HttpModel(ABC):
 
     @property
     def formats(self) -> Formats:
-        """Return the formats of media that the endpoint takes; others are sent as PNG or WAV."""
+        """Return the media formats that the endpoint accepts. Others are converted to PNG or WAV."""
         return {"image": WEB_IMAGES, "audio": PLAIN_AUDIO}
 
     @abstractmethod
@@ -442,7 +442,7 @@ def refuse_options(
 
 
 def without_seed(output: Output, request: Request) -> Output:
-    """Return the output of an API without seeds. Its details say that a seed was requested."""
+    """Return the output of an API without seeds. Its details record that a seed was requested."""
     if request.options.seed is None and request.seed is None:
         return output
     return replace(output, details={**output.details, "ignored": ["seed"]})

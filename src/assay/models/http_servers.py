@@ -33,7 +33,7 @@ class Server:
 
     keep_alive: bool = True
     marks: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_MARKS))
-    """Marks of the latest answers: their ids, or digests of their bodies."""
+    """Identifiers of the latest answers: their ids, or digests of their bodies."""
     repeats_ids: bool = False
     """True if the server sends the same id for different requests, as many test servers do."""
     repeats_bodies: bool = False
@@ -78,7 +78,7 @@ class Server:
             )
 
     def mark_of(self, answer: object, body: bytes) -> str:
-        """Return a mark that identifies an answer: its id, or the digest of a long body; empty if it has neither."""
+        """Return an identifier of an answer: its id, or the digest of a long body; empty if it has neither."""
         if isinstance(answer, Mapping):
             name = answer.get("id") or answer.get("responseId")
         else:

@@ -13,7 +13,7 @@ from ..core import EMPTY, Audio, DataError, Image, Media, shorten
 from ..core.media import decode_base64, sniff
 
 USUAL_RATE = 24_000
-"""Sampling rate that is assumed for raw audio without a file header."""
+"""Sampling rate assumed for raw audio without a file header."""
 BARE_FORMATS = frozenset({"pcm", "pcm16"})
 FILES = frozenset({"wav", "flac", "ogg", "mp4", "webm"})
 """Audio formats whose signature is long enough that raw samples never look like it."""
@@ -133,7 +133,7 @@ def playable(audio: Audio, audio_format: str | None = None) -> Audio:
 
 
 def as_wav(samples: bytes, rate: int) -> bytes:
-    """Write 16-bit samples of one channel as a WAV file."""
+    """Convert 16-bit mono samples to a WAV file."""
     file = io.BytesIO()
     with wave.open(file, "wb") as audio:
         audio.setnchannels(1)

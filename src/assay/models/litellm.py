@@ -60,7 +60,7 @@ class LiteLLM:
     accepts: tuple[str, ...] = ("text", "image", "audio")
     produces: tuple[str, ...] = ("text",)
     body: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Further arguments of litellm's `acompletion`."""
+    """Additional arguments for litellm's `acompletion`."""
     concurrency: int | None = None
     timeout: float = 600.0
 
@@ -206,7 +206,7 @@ def _failure(
 
 
 def _message_of(error: Exception) -> str:
-    """Return the library's message without the traceback it appends."""
+    """Return the message of a litellm error without the traceback that it contains."""
     text = str(getattr(error, "message", None) or error).partition("\nTraceback")[0]
     return text.removeprefix(f"litellm.{type(error).__name__}: ").strip()
 

@@ -51,7 +51,7 @@ _TABLED = re.compile(r"^(\S+) *\|[^|\n]*MISSING", re.MULTILINE)
 
 
 class _Kept(logging.Handler):
-    """Collects log messages instead of showing them."""
+    """Log handler that stores messages instead of showing them."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -129,12 +129,12 @@ HASHED = (".json", ".safetensors", ".bin", ".txt", ".model", ".py")
 AT_ONCE = {"cpu": 4, "cuda": 16}
 """Maximum number of images drawn at the same time, by type of device."""
 UNKNOWN = tuple(name for name in OPTION_NAMES if name not in ("seed", "n"))
-"""Generation options for text, which image pipelines do not have."""
+"""Generation options that apply only to text, so that image pipelines lack them."""
 PLANNED = ("height", "width", "negative_prompt", "strength")
 
 
 class Pipeline(Source):
-    """The source of a diffusers pipeline: a folder whose subfolders hold its parts, or a hub name."""
+    """The source of a diffusers pipeline: a folder with a subfolder for each component, or a hub name."""
 
     index = "model_index.json"
     noun = "pipeline"
@@ -156,7 +156,7 @@ class LocalDiffusers:
     reference: ClassVar[str] = "path"
 
     path: str
-    """A pipeline's folder (with `model_index.json`), or a hub name."""
+    """Folder of a pipeline (with `model_index.json`), or a hub name."""
     pipeline: str | None = None
     """The pipeline class, if it differs from the one in `model_index.json`: `StableDiffusionImg2ImgPipeline`."""
     dtype: str = "auto"
@@ -174,7 +174,7 @@ class LocalDiffusers:
     strength: float | None = None
     """How much an input image may change, for pipelines with this setting."""
     call_args: Mapping[str, Any] = field(default_factory=dict)
-    """Further arguments of each pipeline call."""
+    """Additional arguments for each pipeline call."""
     batch_size: int = 16
     """Maximum number of requests in one batch."""
     pictures: int = 0
@@ -326,7 +326,7 @@ class LocalDiffusers:
         return self.device or ("cuda" if torch.cuda.is_available() else "cpu")
 
     def report_to(self, meter: Meter) -> None:
-        """Report each drawing step to this progress meter from now on."""
+        """Set the progress meter that counts each drawing step."""
         self._meter = meter
 
     def _reporting(self, count: int) -> dict[str, Any]:
@@ -475,7 +475,7 @@ class LocalDiffusers:
         return outputs
 
     def _settings(self) -> dict[str, Any]:
-        """Return the settings of every call; raise for a setting that the pipeline does not have."""
+        """Return the settings of every call. Raise for a setting that the pipeline does not have."""
         candidates = {
             "num_inference_steps": self.steps,
             "guidance_scale": self.guidance,

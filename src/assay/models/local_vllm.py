@@ -78,7 +78,7 @@ class MeterBar:
         return {"elapsed": max(time.monotonic() - self._started, 1e-6)}
 
     def update(self, n: float = 1) -> None:
-        """Count `n` more prompts as done."""
+        """Count `n` more prompts as finished."""
         self.n += n
         self._meter.advance(self._each * n)
 
@@ -130,12 +130,12 @@ class LocalVllm(LocalModel):
     memory: float = 0.9
     """The share of a GPU's memory that vLLM may use."""
     context: int | None = None
-    """Maximum tokens of prompt and answer together; by default the length the model was trained with."""
+    """Maximum number of tokens of prompt and answer together; by default the model's training length."""
     quantization: str | None = None
     batch_size: int = 512
-    """Requests per batch. vLLM schedules as many of them at once as its memory allows."""
+    """Requests per batch. vLLM schedules as many of them at once as fit into its memory."""
     engine_args: Mapping[str, Any] = field(default_factory=dict)
-    """Further arguments of `vllm.LLM`."""
+    """Additional arguments for `vllm.LLM`."""
     trust_remote_code: bool = False
     _meter: Meter = field(
         default_factory=Meter,
@@ -247,7 +247,7 @@ class LocalVllm(LocalModel):
             )
 
     def report_to(self, meter: Meter) -> None:
-        """Report the prompts that vLLM has finished to this progress meter from now on."""
+        """Set the progress meter that counts the prompts that vLLM has finished."""
         self._meter = meter
 
     def close(self) -> None:
@@ -257,7 +257,7 @@ class LocalVllm(LocalModel):
 
     @property
     def tokenizer(self) -> "PreTrainedTokenizerBase":
-        """The tokenizer of the model. Reading it starts the engine."""
+        """The tokenizer of the model. Accessing it starts the engine."""
         return self.renderer.tokenizer
 
     @property
@@ -440,7 +440,7 @@ class LocalVllm(LocalModel):
         completion: "CompletionOutput",
         prompt: Sequence[int],
     ) -> str:
-        """Return the text of an answer, with the reasoning marks that vLLM or the chat template removed."""
+        """Return the text of an answer, and restore reasoning marks that vLLM or the chat template removed."""
         if request.think_tags is False:
             return str(completion.text)
         tokenizer = self.renderer.tokenizer
@@ -522,7 +522,7 @@ def _likelihood(
 
 
 def _tokens(completion: "CompletionOutput") -> tuple[Token, ...]:
-    """Return each generated token with its alternatives, the most probable first."""
+    """Return each generated token with its alternatives, most probable first."""
     tokens = []
     logprobs = completion.logprobs or ()
     for token, alternatives in zip(completion.token_ids, logprobs, strict=False):

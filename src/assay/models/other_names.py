@@ -1,4 +1,4 @@
-"""Translate model names of other tools into assay's: `hf` with `pretrained=PATH`, a folder, `Qwen/Qwen3-8B`.
+"""Translate model names of other tools to assay's: `hf` with `pretrained=PATH`, a folder, `Qwen/Qwen3-8B`.
 
 Only data and small rules: translating a name imports and downloads nothing.
 """
@@ -35,7 +35,7 @@ HOSTED = frozenset({
     "groq", "huggingface", "mistral", "openrouter", "perplexity", "sagemaker", "together", "together_ai", "vertex",
     "vertex_ai", "xai",
 })  # fmt: skip
-"""Names of hosted services that inspect_ai and litellm put before the slash, as in `azure/NAME`."""
+"""Names of hosted services that inspect_ai and litellm write before the slash, as in `azure/NAME`."""
 SERVERS = {
     "ollama": 11434,
     "sglang": 30000,
@@ -43,7 +43,7 @@ SERVERS = {
     "llama-cpp-python": 8000,
     "openai-api": 8000,
 }
-"""Programs that serve the OpenAI API, and the port each listens on by default."""
+"""Programs that serve the OpenAI API, with their default ports."""
 
 HF_OPTIONS = {
     "peft": "adapter",
@@ -75,7 +75,7 @@ HTTP_DROPPED = (
     "custom_prefix_token_id",
     "use_fast_tokenizer",
 )
-"""Options of lm-eval's endpoint models that assay ignores, because they do not change what it sends."""
+"""Options of lm-eval's endpoint models that assay ignores, because they do not change the requests."""
 
 Rule = Callable[[Mapping[str, Any]], Naming]
 
@@ -132,7 +132,7 @@ def takes_device(name: str) -> bool:
 
 
 def _is_ours(name: str) -> bool:
-    """Return True if a name, or the part before its slash, already belongs to a model of assay."""
+    """Return True if assay already has a model with this name, or with the part before its slash."""
     scheme = name.partition("/")[0]
     return (
         name in registry
@@ -282,7 +282,7 @@ def _renamed(
     names: Mapping[str, str],
     drop: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Return options under assay's names, without those in `drop`."""
+    """Rename options to assay's names, and leave out those in `drop`."""
     return {
         names.get(option, option): value
         for option, value in args.items()
@@ -291,7 +291,7 @@ def _renamed(
 
 
 def _bare_url(url: object) -> object:
-    """Return a URL without the API path, such as `/chat/completions`, which assay adds itself."""
+    """Remove the API path, such as `/chat/completions`, from a URL, because assay adds it."""
     if not isinstance(url, str):
         return url
     bare = url.rstrip("/")
@@ -322,4 +322,4 @@ BACKENDS: Mapping[str, Rule] = {
         ("dummy", "mock_llm", "mockllm"), lambda args: Naming("scripted", args)
     ),
 }
-"""Functions that translate arguments of lm-eval and evalscope, by the name of the backend in lower case with `_`."""
+"""Functions that translate arguments of lm-eval and evalscope, by backend name in lower case with underscores."""

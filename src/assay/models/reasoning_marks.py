@@ -35,7 +35,7 @@ def mark_tokens(
     *,
     with_tools: bool = False,
 ) -> dict[int, str]:
-    """Return the special tokens of a tokenizer that mark reasoning, and tool calls, by their ids."""
+    """Return the special tokens of a tokenizer that mark reasoning or tool calls, by id."""
     added: Mapping[int, Any] = getattr(tokenizer, "added_tokens_decoder", None) or {}
     marks: dict[int, str] = {}
     for token_id, token in added.items():
@@ -52,7 +52,7 @@ def decode_with_marks(
     ids: Sequence[int],
     marks: Mapping[int, str],
 ) -> str:
-    """Decode an answer without special tokens, except those that mark reasoning."""
+    """Decode an answer without special tokens, except for the marks of reasoning and tool calls."""
     pieces: list[str] = []
     pending: list[int] = []
     for token_id in ids:
@@ -103,7 +103,7 @@ def _begun_with(
     mark: str,
     candidate: Candidate,
 ) -> Candidate:
-    """Return a candidate whose text begins with the mark. It is added only if it is missing."""
+    """Return a candidate whose text begins with the mark, which is added if it is missing."""
     if not candidate.parts:
         return candidate
     first, *others = candidate.parts

@@ -31,7 +31,7 @@ KIND_OF_SUFFIX = {
     "avi": "video",
 }
 HELPER_MARK = "#"
-"""Separates the name of a task from the role of a helper model in the journal."""
+"""Separator between a task's name and a helper model's role in the journal."""
 RESULTS = f"{HELPER_MARK}tools"
 """Suffix of task names in the journal whose lines contain tool results. No model gave these answers."""
 ANY = frozenset({"text", "image", "audio", "video"})
@@ -62,7 +62,7 @@ class Replay:
     run: str
     """The folder of the run."""
     model: str | None = None
-    """The model whose answers are used; required if the run asked several."""
+    """The model whose answers are used. Required if the run asked several."""
     _by_key: dict[str, int] = field(
         default_factory=dict,
         init=False,

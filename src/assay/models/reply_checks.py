@@ -96,7 +96,7 @@ def is_same_model(model: str, reply_model: str) -> bool:
 
 
 def _without_release(name: str) -> str:
-    """Return a model's name in lower case, without its folder and the release date or version at its end."""
+    """Return a model's name in lower case, without its folder and without a release date or version at the end."""
     return _RELEASE.sub("", name.lower().rpartition("/")[2])
 
 
@@ -164,7 +164,7 @@ def ended_by_length(
     output: Output,
     most: int | None,
 ) -> Output:
-    """Return the output with stop reason `length` if it has `most` output tokens, the limit in the request.
+    """Return the output with stop reason `length` if it used all `most` tokens, the limit in the request.
 
     Some servers report "completed" in that case.
     """
@@ -241,7 +241,7 @@ def _ignored_options(output: Output, request: Request) -> list[str]:
 
 
 def _odd_texts(output: Output, request: Request) -> list[str]:
-    """Return notes on a cut or repeated prompt, missing text, and special tokens in the text."""
+    """Return notes on a truncated or repeated prompt, missing text, and special tokens in the text."""
     notes = []
     usage = output.usage or Usage()
     prompt = "".join(message.text for message in request.messages)
@@ -272,7 +272,7 @@ def _lacks_logprobs(output: Output) -> bool:
 
 
 def _lacks_json(output: Output) -> bool:
-    """Return True if a candidate that ended by itself is not a JSON object."""
+    """Return True if a candidate that was not cut is not a JSON object."""
     for candidate in output.candidates:
         if candidate.stop_reason != "stop" or not candidate.text:
             continue

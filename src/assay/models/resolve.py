@@ -78,7 +78,7 @@ def _behind_urls(
     scheme: str,
     args: Mapping[str, Any],
 ) -> Model:
-    """Build a model, or a pool of one model per server if `base_url` has several URLs."""
+    """Build a model, or a pool of one model per server if `base_url` contains several URLs."""
     urls = urls_of(args.get("base_url"))
     if len(urls) < 2 or not hasattr(thing, "url_env"):
         return _adapted(thing, scheme, args)
@@ -88,7 +88,7 @@ def _behind_urls(
 
 
 def _is_worker(name: str) -> bool:
-    """Return True for `worker/FILE.py:Class`; an existing file in a folder called worker is just a file."""
+    """Return True for `worker/FILE.py:Class`, and False for an existing file in a folder named worker."""
     return name.startswith("worker/") and not Path(split_reference(name)[0]).is_file()
 
 

@@ -31,7 +31,7 @@ from ..sandbox.verdict import ToRun, perform
 
 @dataclass
 class SandboxModel:
-    """Runs programs in the best sandbox tier of this machine; `sandbox/TIER` chooses another."""
+    """Runs programs in the best sandbox tier of this machine, or in the tier named by `sandbox/TIER`."""
 
     tier: str = "auto"
     """`auto`, `bubblewrap`, `landlock`, `container`; `none` runs programs with your own privileges, never as root."""
@@ -40,7 +40,7 @@ class SandboxModel:
     image: str = ""
     """The image of the tier `container`. By default the official image of this Python's version."""
     template: str = ""
-    """The command line of the tier `container` up to the image, instead of the engine's own."""
+    """The command line of the tier `container` up to the image, which replaces the engine's default."""
     concurrency: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     reference: ClassVar[str] = "tier"
     accepts: ClassVar[frozenset[str]] = frozenset({"text"})
@@ -78,7 +78,7 @@ class SandboxModel:
         )
 
     def interrupt(self) -> None:
-        """End the running programs without a verdict, and start no others."""
+        """End the running programs without verdicts, and start no others."""
         self._stopper.stop()
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A model that gives prepared answers, for tests and for `assay check`."""
+"""A model that returns prepared answers, for tests and for `assay check`."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from .calling import as_text
 
 @dataclass
 class Scripted:
-    """Answers from a script instead of a model.
+    """Returns answers from a script.
 
     Example: `Scripted(["yes", "no"])`, `Scripted({"2+2?": "4"})`, `Scripted(lambda request: request.prompt.text)`
     """
@@ -114,10 +114,10 @@ class Scripted:
             return failure(error, "scripted")
 
     def _choose(self) -> Callable[[Request], Any]:
-        """Return the function that finds the answer to a request, by the kind of `answers`.
+        """Return the function that finds the answer to a request, depending on the type of `answers`.
 
-        Rounds are counted by the turns of the prompt. Lists are repeated from the beginning, and mappings are
-        looked up by the text of the prompt.
+        Rounds are counted by the turns of the prompt. Lists are repeated from the beginning, and mappings are looked
+        up by the text of the prompt.
         """
         if self.rounds is not None:
             if isinstance(self.rounds, list):

@@ -70,7 +70,7 @@ def fault_in(output: Output) -> str | None:
 
 
 def is_number(value: object) -> bool:
-    """Return True for a number of any library; a bool is not a number."""
+    """Return True for a number of any library, but not for a bool."""
     return type(value) in (float, int) or (
         isinstance(value, Real) and not isinstance(value, bool)
     )
@@ -228,7 +228,7 @@ ROUNDING = 1e-3
 
 
 class WrongShape(TypeError):
-    """Raised if a model did not return one value for each request."""
+    """Raised if a model did not return exactly one value per request."""
 
 
 def matched(
@@ -236,7 +236,7 @@ def matched(
     requests: Sequence[Request],
     reference: str,
 ) -> Sequence[Any]:
-    """Return the values if there is one for each request; otherwise raise a `WrongShape` that names the model."""
+    """Return the values if there is one per request. Otherwise raise a `WrongShape` that names the model."""
     if type(values) is list and len(values) == len(requests):
         return values
     if isinstance(values, Iterator):
@@ -390,7 +390,7 @@ def _plain(likelihood: Likelihood) -> Likelihood:
 
 
 def described(value: object) -> str:
-    """Describe a returned value in a few words."""
+    """Return a short description of a returned value."""
     if inspect.isasyncgen(value):
         return "an async generator"
     if isinstance(value, Output):
@@ -403,7 +403,7 @@ def described(value: object) -> str:
 
 
 def _has_parts(candidate: Candidate) -> bool:
-    """Return True if all parts of a candidate are parts that assay knows."""
+    """Return True if all parts of a candidate have known types."""
     parts = candidate.parts
     # Most outputs have one text and nothing else, so check that first.
     is_plain = len(parts) == 1 and type(parts[0]) is Text

@@ -58,7 +58,7 @@ ONE_CALL = "\nCall at most one function at a time."
 
 @dataclass(frozen=True, slots=True)
 class ToolWriting:
-    """How tools are shown to one model, and the syntax in which it writes tool calls."""
+    """How tools are shown to a model, and the syntax in which the model writes tool calls."""
 
     syntax: ToolSyntax | None
     """The syntax of the model's calls; None if assay cannot read the syntax of the chat template."""
@@ -98,7 +98,9 @@ class ToolWriting:
         return replace(request, prompt=prompt)
 
     def read(self, output: Output, request: Request) -> Output:
-        """Return an output whose text is split into text and tool calls. A request without tools has no calls."""
+        """Return an output whose text is split into text and tool calls. Without tools
+        in the request, nothing is split.
+        """
         is_text = not request.prompt.tools or output.error is not None
         if is_text or self.syntax is None:
             return output
@@ -141,7 +143,7 @@ def choose_writing(
 
 
 def check_tool_syntax(option: object, where: str) -> None:
-    """Raise if the option `tool_syntax` names no syntax."""
+    """Raise if the option `tool_syntax` does not name a known syntax."""
     if option is not None and option not in NAMES:
         raise UsageError(
             f"unknown {TOOL_SYNTAX} {option!r}",
@@ -222,7 +224,7 @@ def _with_system(
     messages: Sequence[Message],
     text: str,
 ) -> list[Message]:
-    """Return the messages with a text at the start of the system message, which is added if there is none."""
+    """Return the messages with a text at the start of the system message. Add that message if there is none."""
     first, *rest = messages
     if first.role in ("system", "developer") and first.parts:
         parts = (Text(f"{text}\n\n"), *first.parts)

@@ -24,7 +24,7 @@ from ..core.tools import ToolCall, read_arguments
 LONGEST_TEXT = 1_000_000
 """Maximum number of characters in an answer that is searched for calls."""
 MOST_DIGITS = 300
-"""Maximum number of digits of a number that is computed from an expression such as `2**10`."""
+"""Maximum number of digits in the value of an expression such as `2**10`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class ToolSyntax:
     calls out of a conversation.
     """
     marks: tuple[str, ...] = ()
-    """Texts that may be special tokens of the model. They are kept when an answer is decoded."""
+    """Texts that may be special tokens of the model. Decoding keeps them."""
     null_content: bool = False
-    """True if the chat template recognises a turn with calls by its `content` of null."""
+    """True if the chat template recognises a turn with calls by a `content` of null."""
     id_length: int | None = None
     """Length of a call's id, if the chat template requires one."""
 
     def read(self, text: str) -> Reading:
-        """Return the calls in a text; a text without any is returned unchanged."""
+        """Return the calls in a text. A text without calls is returned unchanged."""
         if len(text) > LONGEST_TEXT:
             return Reading((), text)
         try:
@@ -77,7 +77,7 @@ class ToolSyntax:
 
 
 def _call_of(value: object, *, needs_arguments: bool = False) -> ToolCall:
-    """Return the tool call in an object such as `{"name": …, "arguments": {…}}`; raise `NoCall` if there is none."""
+    """Return the tool call in an object such as `{"name": …, "arguments": {…}}`. Raise `NoCall` if there is none."""
     if not isinstance(value, Mapping):
         raise NoCall
     inner = value.get("function")
@@ -99,7 +99,7 @@ def _call_of(value: object, *, needs_arguments: bool = False) -> ToolCall:
 
 
 def _calls_of(value: object, *, needs_arguments: bool = False) -> tuple[ToolCall, ...]:
-    """Return the calls of an object or of a list of objects."""
+    """Return the calls in an object or in a list of objects."""
     if isinstance(value, list):
         values = value
     else:
@@ -113,7 +113,7 @@ def _loads(text: str) -> object:
 
 
 def _json_values(text: str, separators: str) -> Iterator[Any]:
-    """Yield the values of JSON texts that follow each other; raise if something else is between them."""
+    """Yield the values of consecutive JSON texts. Raise if there is anything else between them."""
     decoder = json.JSONDecoder(strict=False)
     position = 0
     while True:
@@ -141,7 +141,7 @@ def _read_blocks(
     text: str,
     blocks: re.Pattern[str],
 ) -> Reading:
-    """Return the calls of every block that can be read. Other blocks remain part of the text."""
+    """Return the calls of every readable block. Other blocks remain part of the text."""
     calls: list[ToolCall] = []
     words: list[str] = []
     position = 0
@@ -181,7 +181,7 @@ _LLAMA_ENDS = re.compile(r"<\|(?:eom_id|eot_id)\|>")
 
 
 def _read_llama3(text: str) -> Reading:
-    """Return calls in Llama's syntax: those after `<|python_tag|>`, or JSON that is the whole text."""
+    """Return calls in Llama's syntax: after `<|python_tag|>`, or as JSON that is the whole text."""
     text = _LLAMA_ENDS.sub("", text)
     before, tag, after = text.partition(_PYTHON_TAG)
     body = after if tag else before
@@ -220,7 +220,7 @@ _PYTHONIC_BLOCK = re.compile(
 
 
 def _read_pythonic(text: str) -> Reading:
-    """Return calls in Python syntax: those between marks, or the list of calls that is the whole text."""
+    """Return calls in Python syntax: between marks, or as a list of calls that is the whole text."""
     block = _PYTHONIC_BLOCK.search(text)
     if block is not None:
         words = text[: block.start()] + text[block.end() :]
@@ -245,7 +245,7 @@ def _python_calls(text: str) -> tuple[ToolCall, ...]:
 
 
 def _python_call(node: ast.expr) -> ToolCall:
-    """Return the call of a Python expression: `find(name="Ada", limit=3)`."""
+    """Convert a Python call expression to a tool call: `find(name="Ada", limit=3)`."""
     if not isinstance(node, ast.Call):
         raise NoCall
     name = _dotted_name(node.func)
@@ -258,7 +258,7 @@ def _python_call(node: ast.expr) -> ToolCall:
 
 
 def _dotted_name(node: ast.expr) -> str:
-    """Return the name in a Python expression, such as `a.b.c`; raise `NoCall` if it is not a name."""
+    """Return a name in a Python expression, such as `a.b.c`. Raise `NoCall` if it is not a name."""
     names: list[str] = []
     while isinstance(node, ast.Attribute):
         names.append(node.attr)
@@ -390,7 +390,7 @@ _MISTRAL_CALL = re.compile(
 
 
 def _read_mistral(text: str) -> Reading:
-    """Return calls in Mistral's syntax: those after `[TOOL_CALLS]`, or a list of calls that is the whole text."""
+    """Return calls in Mistral's syntax: after `[TOOL_CALLS]`, or as a list of calls that is the whole text."""
     before, mark, after = text.partition(_TOOL_CALLS)
     if not mark:
         body = before.strip().removesuffix("</s>")
@@ -408,7 +408,7 @@ def _write_mistral(calls: Sequence[ToolCall]) -> str:
 
 
 def _mistral_piece(piece: str) -> tuple[ToolCall, ...]:
-    """Return the calls after one mark of Mistral's syntax: `[{"name": …}, …]`, or `name{…}` in newer versions."""
+    """Return the calls after one mark in Mistral's syntax: `[{"name": …}, …]`, or `name{…}` in newer versions."""
     decoder = json.JSONDecoder(strict=False)
     if piece.startswith(("[", "{")):
         value, _ = decoder.raw_decode(piece)
@@ -586,7 +586,7 @@ _TOOLS = re.compile(r"\btools\b")
 
 
 def takes_tools(template: str) -> bool:
-    """Return True if a chat template reads the variable `tools`."""
+    """Return True if a chat template uses the variable `tools`."""
     return _TOOLS.search(template) is not None
 
 

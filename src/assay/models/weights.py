@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 3
-"""Maximum number of missing weights that a message names."""
+"""Maximum number of missing weights that an error message names."""
 
 
 def weights_digest(path: Path) -> str:
@@ -37,7 +37,7 @@ def weights_digest(path: Path) -> str:
 
 
 def cache_folder() -> Path:
-    """Return the user's cache folder for data that can be computed again."""
+    """Return the user's cache folder for data that can be recomputed."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "assay"
 

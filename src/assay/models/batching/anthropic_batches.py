@@ -87,7 +87,7 @@ class AnthropicBatches(BatchApi):
         newest: str,
         count: int,
     ) -> list[str]:
-        """Return the ids of the batches with `count` requests that were created after `newest`, the oldest first."""
+        """Return the ids of the batches with `count` requests that were created after `newest`, oldest first."""
         candidates: list[str] = []
         after = ""
         for _ in range(MOST_PAGES):
@@ -109,7 +109,7 @@ class AnthropicBatches(BatchApi):
         return candidates[::-1]
 
     async def status(self, batch_id: str) -> BatchStatus:
-        """Return the state of a batch. A cancelled one has ended, too."""
+        """Return the state of a batch. A cancelled batch counts as ended."""
         reply = await self._get(f"messages/batches/{batch_id}")
         counts = mapping_in(reply, "request_counts")
         has_ended = reply.get("processing_status") == "ended"
@@ -124,7 +124,7 @@ class AnthropicBatches(BatchApi):
         )
 
     async def results(self, status: BatchStatus) -> BatchResults:
-        """Download the results file of a batch that ended, and return its replies."""
+        """Download the results file of a finished batch, and return its replies."""
         batch_id = id_of(status.plain)
         if not status.plain.get("results_url"):
             raise ResultsGone(batch_id)

@@ -47,7 +47,7 @@ class BatchResults:
     broken_lines: int = 0
     """Number of result lines that are not JSON, or that name no request."""
     is_cut_off: bool = False
-    """True if the last line of the results is incomplete. Downloading the file again may help."""
+    """True if the last line of the results is incomplete. A second download may help."""
 
 
 class ResultsGone(Exception):
@@ -57,7 +57,7 @@ class ResultsGone(Exception):
 class BatchApi(ABC):
     """The batch API of one endpoint. Every call makes one attempt, and raises `Refused` or `HttpFailure`.
 
-    A *marker* is a unique text that assay chooses for each batch, to find the batch again after a lost connection.
+    A *marker* is a unique text for each batch, by which assay finds the batch again after a lost connection.
     """
 
     title: ClassVar[str]
@@ -68,7 +68,7 @@ class BatchApi(ABC):
     finds_by_marker: ClassVar[bool] = True
     """False if the service's list of batches does not contain markers. `find` then returns all possible batches."""
     has_several_candidates: ClassVar[bool] = True
-    """False if a request can have only one candidate."""
+    """False if a request may have only one candidate."""
 
     def __init__(self, model: HttpModel) -> None:
         self.model = model
@@ -105,7 +105,7 @@ class BatchApi(ABC):
         return refused.failure()
 
     def plain_message(self, error: HttpFailure) -> str:
-        """Return the message of a failure without secrets."""
+        """Return the message of a failure with secrets removed."""
         output = error.as_output(self.model._secrets)
         if output.error is None:
             return ""
@@ -128,7 +128,9 @@ class BatchApi(ABC):
         marker: str,
         lines: Sequence[bytes],
     ) -> str:
-        """Upload the requests and return the id of the file; empty if the API takes them with the batch."""
+        """Upload the requests and return the id of the file; empty if the requests are
+        sent when the batch is created.
+        """
         return ""
 
     @abstractmethod
@@ -139,7 +141,9 @@ class BatchApi(ABC):
         lines: Sequence[bytes],
         input_id: str,
     ) -> str:
-        """Create a batch and return its id. `request` is any of its requests; all have the same path and headers."""
+        """Create a batch and return its id. `request` is any of its requests, because
+        all have the same path and headers.
+        """
 
     @abstractmethod
     async def find(
@@ -149,7 +153,7 @@ class BatchApi(ABC):
         newest: str,
         count: int,
     ) -> list[str]:
-        """Return the ids of batches that may have this marker: with `count` requests, and younger than `newest`."""
+        """Return the ids of batches that may have this marker: with `count` requests, and newer than `newest`."""
 
     @abstractmethod
     async def status(self, batch_id: str) -> BatchStatus:
@@ -157,7 +161,7 @@ class BatchApi(ABC):
 
     @abstractmethod
     async def results(self, status: BatchStatus) -> BatchResults:
-        """Return the replies of a batch that ended. Raise `ResultsGone` if the service no longer has them."""
+        """Return the replies of a finished batch. Raise `ResultsGone` if the service no longer has them."""
 
     @abstractmethod
     async def cancel(self, batch_id: str) -> None:
@@ -206,7 +210,7 @@ def id_of(
     reply: Mapping[str, Any],
     name: str = "id",
 ) -> str:
-    """Return the id in a reply; raise `HttpFailure` if it has none."""
+    """Return the id in a reply. Raise `HttpFailure` if it has none."""
     value = reply.get(name)
     if isinstance(value, str) and value:
         return value

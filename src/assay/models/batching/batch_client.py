@@ -13,7 +13,7 @@ from ..http import HttpFailure, Refused, Reply
 from ..http_model import HttpModel
 
 RECORDED = "recorded"
-"""The kind of failure that ends an attempt whose request was only recorded."""
+"""Kind of failure for an attempt whose request was only recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class BatchReply:
 
 
 class BatchClient:
-    """Records the next request, or returns the reply that was set for it."""
+    """Records the next request, or returns the reply prepared for it."""
 
     def __init__(self, model: HttpModel) -> None:
         self._client = model._client
@@ -51,7 +51,7 @@ class BatchClient:
         body: Mapping[str, Any],
         headers: Mapping[str, str],
     ) -> Any:
-        """Record a request and fail, or return the reply that was set for it as the HTTP client would."""
+        """Record a request and raise, or return its prepared reply as the HTTP client would."""
         reply = self.reply
         if reply is None:
             path = url.partition("?")[0].removeprefix(f"{self._place}/")
@@ -72,7 +72,7 @@ class BatchClient:
         url: str,
         headers: Mapping[str, str],
     ) -> Reply:
-        """Send a GET request now, as for the list of models."""
+        """Send a GET request immediately, such as for the list of models."""
         return await self._client.get(url, headers)
 
     async def send(
@@ -98,12 +98,12 @@ class BatchedModel:
         self.model._client = self.client  # type: ignore[assignment]
 
     def record_next(self) -> None:
-        """Let the next call of the adapter record its request instead of sending it."""
+        """Make the next call of the adapter record its request instead of sending it."""
         self.client.recorded = None
         self.client.reply = None
 
     def answer_next(self, reply: BatchReply) -> None:
-        """Let the next call of the adapter read this reply instead of sending a request."""
+        """Make the next call of the adapter read this reply instead of sending a request."""
         self.client.reply = reply
 
     def recorded(self, output: Output) -> RecordedRequest | None:

@@ -1,4 +1,4 @@
-"""Batches of Gemini: `batchGenerateContent` with the requests in the call, replies in the finished operation."""
+"""Batches of Gemini: `batchGenerateContent` sends the requests, and the finished operation contains the replies."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -47,7 +47,7 @@ HTTP_STATUSES = {
     15: 500,
     16: 401,
 }
-"""The HTTP status of each `google.rpc.Code`."""
+"""The HTTP status for each `google.rpc.Code`."""
 PAGE = 100
 MOST_PAGES = 100
 
@@ -133,7 +133,7 @@ class GeminiBatches(BatchApi):
         )
 
     async def results(self, status: BatchStatus) -> BatchResults:
-        """Return the replies of a batch that ended. They are part of `status.plain`."""
+        """Return the replies of a finished batch. They are part of `status.plain`."""
         entries = _inlined(status.plain)
         if entries is None:
             if _state_name(status.plain) in WITHOUT_RESULTS:

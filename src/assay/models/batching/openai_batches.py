@@ -1,4 +1,4 @@
-"""Batches of OpenAI and of servers that have `/v1/files` and `/v1/batches`."""
+"""Batches of OpenAI and of servers with `/v1/files` and `/v1/batches`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ STATES: Mapping[str, State] = {
 PAGE = 100
 MOST_PAGES = 100
 MARKER = "assay"
-"""The key of the marker in the metadata of a batch."""
+"""Key of the marker in the metadata of a batch."""
 GONE = (404, 410)
 
 
@@ -142,7 +142,7 @@ class OpenAIBatches(BatchApi):
         )
 
     async def results(self, status: BatchStatus) -> BatchResults:
-        """Download the output file and the error file of a batch, and return the replies in them."""
+        """Download the output and error files of a batch, and return the replies in them."""
         files = []
         for name in ("output_file_id", "error_file_id"):
             file_id = status.plain.get(name)

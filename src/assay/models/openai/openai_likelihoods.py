@@ -28,7 +28,7 @@ WITHOUT_TOPS = (
 MOST_CERTAIN = 2
 """Largest number of tokens in a text whose log-probabilities may all be 0. In longer texts, this is an error."""
 NEAR = 0.01
-"""Log-probabilities that differ by less than this count as equal, because servers round them."""
+"""Difference below which two log-probabilities count as equal, because servers round them."""
 
 
 class CannotWeigh(HttpFailure):
@@ -42,7 +42,7 @@ class CannotWeigh(HttpFailure):
 
 
 class Misaligned(CannotWeigh):
-    """Raised if the server reports log-probabilities that do not belong to the text it was sent."""
+    """Raised if the server reports log-probabilities that do not belong to the submitted text."""
 
     def __init__(self, reason: str) -> None:
         HttpFailure.__init__(
@@ -54,7 +54,7 @@ class Misaligned(CannotWeigh):
 
 
 class Choices(NamedTuple):
-    """A server's reports on several texts, in the order of the texts, and the token usage."""
+    """A server's reports on several texts, in the order of the texts, with the token usage."""
 
     entries: tuple[Mapping[str, Any], ...]
     usage: Usage | None
@@ -105,7 +105,7 @@ def choices_of(answer: object, count: int) -> Choices | None:
 
 
 def single_choices(answers: Sequence[Any]) -> Choices:
-    """Return the only choice of each reply, for requests that have one prompt each."""
+    """Return the single choice of each reply, for requests with one prompt each."""
     choices: list[Mapping[str, Any]] = []
     for answer in answers:
         read_choices = choices_of(answer, 1)
@@ -141,7 +141,7 @@ def read(
 
 
 def _has_tops(choice: Mapping[str, Any]) -> bool:
-    """Return True if a choice reports the most likely alternative for at least one of its tokens."""
+    """Return True if a choice contains the most likely alternative for at least one of its tokens."""
     report: Mapping[str, Any] = choice.get("logprobs") or {}
     return any(_best(top) is not None for top in report.get("top_logprobs") or ())
 
@@ -211,7 +211,7 @@ def _echoed(
     choice: Mapping[str, Any],
     text: str,
 ) -> list[ScoredToken]:
-    """Return the tokens of the given text, without the one that the server generated after it.
+    """Return the tokens of the submitted text, without the token that the server generated after it.
 
     Raise `Misaligned` if the reported tokens do not belong to the text.
     """
@@ -263,7 +263,7 @@ def _check_covered(
     begins: Sequence[int],
     text: str,
 ) -> None:
-    """Raise if the server added text to the given one without reporting a token for it."""
+    """Raise if the server added text to the submitted one without reporting a token for it."""
     echoed = choice.get("text")
     if not isinstance(echoed, str) or not echoed.startswith(text):
         return

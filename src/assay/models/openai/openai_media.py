@@ -1,4 +1,4 @@
-"""The OpenAI endpoints for images and audio (draw, edit, speak, transcribe), and `modalities` in chat."""
+"""The OpenAI endpoints for images and audio (generate, edit, speak, transcribe), and `modalities` in chat."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ def image_fields(
     *,
     inline: bool,
 ) -> dict[str, Any]:
-    """Return the body of a drawing request.
+    """Return the body of an image generation request.
 
     `inline` requests the image bytes instead of a URL; the public service always sends bytes.
     """
@@ -85,7 +85,7 @@ def image_form(
 
 
 def read_images(answer: object) -> Output:
-    """Return the output of an image request, with one candidate for each image."""
+    """Return the output of an image request, with one candidate per image."""
     body = mapping_in(answer)
     images = body.get("data")
     if not isinstance(images, Sequence) or not images:

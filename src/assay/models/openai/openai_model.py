@@ -46,12 +46,12 @@ from . import openai_media as media
 from . import responses
 
 BEYOND_THE_API = ("top_k", "min_p", "repetition_penalty")
-"""Generation options that the public API does not have."""
+"""Generation options that the public API lacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server program, such as vLLM: the options that it adds to the public API, and its names for them."""
+    """A server program, such as vLLM, with its additional options and its names for them."""
 
     name: str
     knows: frozenset[str] = frozenset()
@@ -304,7 +304,7 @@ class OpenAI(HttpModel):
         return Carrier("a completion request", fix=fix)
 
     def _is_chat(self, prompt: Prompt) -> bool:
-        """Return True if the prompt goes to /chat/completions."""
+        """Return True if the prompt is sent to /chat/completions."""
         return self.api == "chat" or (self.api == "auto" and prompt.is_chat)
 
     async def likelihood(self, requests: Sequence[Request]) -> list[Output]:
@@ -419,7 +419,7 @@ class OpenAI(HttpModel):
         return without_seed(output, request)
 
     async def _draw(self, request: Request) -> Output:
-        """Ask for images: new ones, or edited copies of the images in the prompt."""
+        """Request images: new ones, or edited copies of the images in the prompt."""
         is_public = self._url == self.public_url
         fields = media.image_fields(self.name, request, inline=not is_public)
         images = request.prompt.media

@@ -1,4 +1,4 @@
-"""The Responses API: `input` instead of `messages`, `output` items instead of choices, reasoning separate."""
+"""The Responses API: `input` instead of `messages`, `output` items instead of choices, and separate reasoning."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -109,7 +109,7 @@ def _tool_fields(prompt: Prompt) -> dict[str, Any]:
 
 
 def _items(message: Message) -> list[dict[str, Any]]:
-    """Convert one message to items of `input`: tool results, text and calls are separate items."""
+    """Convert one message to items of `input`, with separate items for tool results, text and calls."""
     items: list[dict[str, Any]] = []
     for result in message.results:
         output = {"call_id": result.call_id, "output": _content(result.parts)}
@@ -142,7 +142,7 @@ def _item(message: Message) -> dict[str, Any]:
 
 
 def _content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
-    """Return parts as one text, or as a list if there are media among them."""
+    """Return parts as one text, or as a list if they include media."""
     [spelled] = chat_messages(Prompt((Message("user", tuple(parts)),)))
     content: str | list[dict[str, Any]] = spelled["content"]
     if isinstance(content, str):
@@ -235,7 +235,7 @@ def _call(item: Mapping[str, Any]) -> ToolCall:
 
 
 def _is_commentary(item: Mapping[str, Any]) -> bool:
-    """Return True for a message that the model wrote while working (phase `commentary`), False for an answer."""
+    """Return True if the model wrote a message while working (phase `commentary`), and False for an answer."""
     return item.get("type") != "message" or item.get("phase") == "commentary"
 
 

@@ -18,7 +18,7 @@ POLICIES = ("refuse", "left", "middle")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Maximum lengths of prompts and answers, and how many answers are generated at once."""
+    """Length limits of prompts and answers, and the number of answers generated at once."""
 
     context: int
     max_tokens: int
@@ -55,9 +55,9 @@ def fitted(
     policy: str,
     refuse: Callable[[int, int], Output],
 ) -> tuple[list[Pair], int] | Output:
-    """Cut the contexts of pairs so that each pair has at most `longest` tokens to compute.
+    """Truncate the contexts of pairs so that each pair has at most `longest` tokens to compute.
 
-    Return the pairs and the largest number of tokens cut, or the failed output if a pair cannot be cut enough.
+    Return the pairs and the largest number of tokens removed, or a failed output if a context cannot be cut enough.
     """
     over = max((len(pair.computed) - longest for pair in pairs), default=0)
     if over <= 0:
@@ -81,7 +81,9 @@ def cut_pair(
     longest: int,
     policy: str = "left",
 ) -> Pair:
-    """Return the pair with as much of its context as fits into `longest` tokens, at least one token."""
+    """Return the pair with its context truncated so that it has at most `longest`
+    tokens, and at least one of context.
+    """
     drop = min(len(pair.computed) - longest, pair.start - 1)
     if drop <= 0:
         return pair
@@ -111,7 +113,7 @@ def too_long(
     *,
     has_media: bool = False,
 ) -> Output:
-    """Return the failure of a prompt that does not fit. Prompts of models with media input are never cut."""
+    """Return the failure of a prompt that does not fit. Prompts of models with media input are never truncated."""
     message = f"the prompt has {length} tokens and the model takes {context}"
     fix = "truncate=left or middle, or fewer examples"
     if has_media:

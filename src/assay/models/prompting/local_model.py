@@ -20,7 +20,7 @@ class LocalModel(ABC):
 
     path: str
     chat_template: str | None = None
-    """Jinja text, or a file with it, instead of the template that comes with the weights."""
+    """Jinja text, or a file with it, that replaces the template of the weights."""
     max_tokens: int = 512
     """Maximum length of an answer if the task does not set one."""
     truncate: Literal["refuse", "left", "middle"] = "refuse"
@@ -73,7 +73,7 @@ class LocalModel(ABC):
         outputs: Sequence[Output],
         requests: Sequence[Request],
     ) -> list[Output]:
-        """Return the outputs with the tool calls in their texts as separate parts."""
+        """Return the outputs with tool calls in their texts split off as separate parts."""
         read: list[Output] = []
         for output, request in zip(outputs, requests, strict=True):
             if request.prompt.tools:
@@ -82,7 +82,7 @@ class LocalModel(ABC):
         return read
 
     def shown(self, prompt: Prompt) -> str:
-        """Return a prompt as the model reads it, with special tokens."""
+        """Return a prompt as the model receives it, with special tokens."""
         return self._prompts.shown(prompt)
 
     def preflight(
@@ -119,7 +119,7 @@ def check_counts(
     least: Mapping[str, int],
     where: str,
 ) -> None:
-    """Raise for options that are not integers or are smaller than `least`. `None` leaves the choice to the model."""
+    """Raise unless each option is an integer of at least the value in `least`, or None for the model's choice."""
     for name, smallest in least.items():
         value = getattr(options, name)
         if value is not None and (

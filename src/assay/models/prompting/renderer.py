@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MARKS = ("ASKEDFIRST", "ANSWERED", "ASKEDAGAIN")
 """Words that no template contains. They are rendered to find the text that a template writes around them."""
 _MARKER = re.compile(r"<[^<>\s]+>")
-"""The markers with which most templates begin and end a turn."""
+"""Matches the markers with which most templates begin and end a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Renderer:
 
     @cached_property
     def tool_writing(self) -> ToolWriting:
-        """How tools are shown to the model, chosen by its chat template and the option `tool_syntax`."""
+        """How tools are shown to the model, according to its chat template and the option `tool_syntax`."""
         return choose_writing(self.tool_syntax, self._tool_template, self.where)
 
     @property
@@ -241,7 +241,7 @@ class Renderer:
         return added
 
     def pairs(self, prompt: Prompt) -> list[Pair]:
-        """Return the pair of context and continuation, as token ids, for each continuation of a prompt.
+        """Return a pair of context and continuation, as token ids, for each continuation of a prompt.
 
         Context and continuation are encoded together, because the tokenizer may join text across their boundary.
         """
@@ -310,7 +310,9 @@ class Renderer:
         return text
 
     def turn_ends(self) -> set[int]:
-        """Return special tokens with which the template closes an answer. A model writes one when it is done."""
+        """Return the special tokens with which the template closes an answer. A model
+        generates one when it is done.
+        """
         around = self._around()
         if around is None:
             return set()
@@ -523,7 +525,7 @@ def given_template(
 
 
 def template_in(folder: Path) -> str | None:
-    """Return the chat template in a model folder, from either of the two usual files."""
+    """Return the chat template in a model folder, from either of the two common files."""
     for name in ("chat_template.jinja", "chat_template.json"):
         if (folder / name).is_file():
             return _read_template(folder / name)

@@ -20,7 +20,7 @@ Planned = tuple[list[Pair], int] | Output
 
 
 def not_finite(what: str = NOT_FINITE) -> Output:
-    """Return the failed output for logits that are not finite."""
+    """Return the failed output for logits with infinite or NaN values."""
     return Output.failed("non_finite", what, retryable=False)
 
 
@@ -77,7 +77,7 @@ def weigh_planned(
     planned: Sequence[tuple[Request, Planned]],
     weigh: Callable[[Sequence[Pair]], Sequence[Likelihood]],
 ) -> list[Output]:
-    """Score the pairs of all requests in one call of `weigh`, and return an output for each request."""
+    """Score the pairs of all requests in one call of `weigh`, and return one output per request."""
     all_pairs: list[Pair] = []
     for _, plan in planned:
         if not isinstance(plan, Output):

@@ -1,1 +1,1 @@
-"""Specialists: real models that do one thing each, behind the same interface as all models. None of them chats."""
+"""Specialists: real models for one task each, behind the same interface as all models. None of them chats."""

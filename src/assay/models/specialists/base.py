@@ -39,7 +39,7 @@ def call(
     folder: Path | None = None,
     more: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the output of a program.
+    """Run a program and return its output.
 
     Raise a `ModelError` with its last line of stderr if it fails or takes too long.
     """
@@ -92,7 +92,7 @@ READS = Abilities(
     accepts=frozenset({"text", "image"}),
     images_per_prompt=1,
 )
-"""Abilities of specialists that read the text in images."""
+"""Abilities of specialists that recognise the text in images."""
 
 
 @dataclass
@@ -151,7 +151,7 @@ class Specialist(ABC):
         return [self._timed(request) for request in requests]
 
     def _timed(self, request: Request) -> Output:
-        """Answer a request with `n` candidates, and measure the time.
+        """Answer a request with `n` candidates, and measure the duration.
 
         A model without randomness computes its answer once and repeats it.
         """
@@ -177,7 +177,7 @@ class Specialist(ABC):
 
     @abstractmethod
     def _start(self) -> Any:
-        """Return the engine, which must not be None."""
+        """Start and return the engine, which must not be None."""
 
     @abstractmethod
     def _answer(self, request: Request, index: int) -> Output:
@@ -188,7 +188,7 @@ def only_medium(
     request: Request,
     kind: type[M],
 ) -> M:
-    """Return the only medium of a kind in the prompt. Raise if there is none, or more than one."""
+    """Return the single medium of a kind in the prompt. Raise if there is none, or more than one."""
     media = [medium for medium in request.prompt.media if isinstance(medium, kind)]
     if not media:
         raise DataError(

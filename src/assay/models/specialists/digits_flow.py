@@ -116,7 +116,7 @@ def train(
     steps: int,
     seed: int,
 ) -> "list[Floats]":
-    """Train with Adam and a falling learning rate; return the weights and biases of three layers."""
+    """Train with Adam and a decreasing learning rate. Return the weights and biases of three layers."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
@@ -157,7 +157,7 @@ def draw(
     labels: "NDArray[Any]",
     steps: int,
 ) -> "Floats":
-    """Draw images with values from 0 to 1 from noise, with the midpoint method."""
+    """Generate images with values from 0 to 1 from noise, with the midpoint method."""
     import numpy as np
 
     step_count = np.float32(steps)
@@ -204,7 +204,7 @@ def _forward(
     weights: "list[Floats]",
     inputs: "Floats",
 ) -> "tuple[Floats, Floats, Floats]":
-    """Return the values of both hidden layers, and the direction that the network predicts."""
+    """Return the activations of both hidden layers, and the direction that the network predicts."""
     import numpy as np
 
     hidden = np.maximum(inputs @ weights[0] + weights[3], 0)
@@ -242,7 +242,7 @@ def _digest(weights: "list[Floats]") -> str:
 
 
 def _read(file: Path) -> "list[Floats] | None":
-    """Read cached weights; return None if the file cannot be read."""
+    """Read cached weights; None if the file cannot be read."""
     import zipfile
 
     import numpy as np

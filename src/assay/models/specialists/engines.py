@@ -29,7 +29,7 @@ class MoonshineEngine:
         )
 
     def answer(self, request: Request) -> str:
-        """Transcribe the only audio clip."""
+        """Transcribe the request's audio clip."""
         samples = array.array("f", request.media("audio")[0])
         transcript = self._transcriber.transcribe_without_streaming(
             samples.tolist(), 16_000
@@ -46,7 +46,7 @@ class PocketSphinxEngine:
         self._decoder = Decoder(samprate=16_000.0, loglevel="FATAL")
 
     def answer(self, request: Request) -> str:
-        """Transcribe the only audio clip."""
+        """Transcribe the request's audio clip."""
         decoder = self._decoder
         # Reset the loudness estimate of the previous clip, which would affect the answer.
         decoder.reinit_feat()

@@ -30,7 +30,7 @@ ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
 
 @dataclass
 class Tesseract(Specialist):
-    """Reads text with the program Tesseract, if it is installed: good on clean pages, weak on photos."""
+    """Recognises text with the program Tesseract, if installed: good on clean pages, weak on photos."""
 
     abilities = READS
     label: ClassVar[str] = "tesseract"

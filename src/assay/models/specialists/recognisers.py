@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FRAME_SECONDS = 0.02
 PAUSE_SECONDS = 0.16
-"""Shortest pause at which a recording may be cut, in seconds. Loudness is averaged over this time."""
+"""Minimum length in seconds of a pause at which a recording may be cut. Loudness is averaged over this time."""
 PAUSE_LEVEL = 0.2
 """The highest loudness that still counts as a pause, relative to the loudness of the speech."""
 SILENCE_LEVEL = 0.002
@@ -47,7 +47,7 @@ def split_recording(
     rate: int,
     longest_seconds: float,
 ) -> "list[Floats]":
-    """Return the pieces of a recording in order, without silent ones; a short recording is returned unchanged."""
+    """Return the pieces of a recording in order, without silent ones. A short recording is returned unchanged."""
     import numpy as np
 
     longest = int(longest_seconds * rate)
@@ -272,7 +272,7 @@ class Moonshine(Recogniser):
     vad_threshold: float = 0.0
     """Above 0, a speech detector splits the clip first. Short pieces then produce words that were not spoken."""
     silence_seconds: float = 0.5
-    """Seconds of silence added at both ends, because a clip of one or two words is misheard without it.
+    """Seconds of silence added at both ends, because clips of one or two words are misrecognised without it.
 
     Longer clips are not affected.
     """

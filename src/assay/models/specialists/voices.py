@@ -115,7 +115,7 @@ class Espeak(Specialist):
 
 @contextmanager
 def _opened() -> Iterator[tuple[Any, int]]:
-    """Open the library in the state of a new process, and yield it with its sampling rate."""
+    """Load the library in the state of a new process, and yield it with its sampling rate."""
     import _ctypes
 
     import espeakng_loader
@@ -159,7 +159,7 @@ TEXT, SPEECH = "text.txt", "speech.wav"
 
 @dataclass
 class Program(Specialist):
-    """A speech synthesiser that is a program: it reads a text file and writes an audio file."""
+    """A speech synthesiser that runs as a program, which reads a text file and writes an audio file."""
 
     abilities = SPEAKS
     program: ClassVar[str]
@@ -167,7 +167,7 @@ class Program(Specialist):
     named_by: ClassVar[str]
     """The program whose `--version` output gives the version."""
     arguments: ClassVar[tuple[str, ...]]
-    """The command-line arguments of the program, with the text file to read and the audio file to write."""
+    """Return the program's command-line arguments, with the text file to read and the audio file to write."""
     voice: str
 
     def __post_init__(self) -> None:

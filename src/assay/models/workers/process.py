@@ -28,7 +28,7 @@ LONGEST_REPLY = 64 * 1024 * 1024
 
 
 class WorkerGone(ModelError):
-    """Raised if the process ended, or wrote something other than a reply. A new process may succeed."""
+    """Raised if the process ended, or wrote something other than a reply. A new process may work."""
 
 
 class WorkerHung(ModelError):
@@ -65,7 +65,7 @@ class WorkerProcess:
         seconds: float,
         memory: int | None = None,
     ) -> None:
-        """Start the process and return when its class is built. `memory` limits its address space, in bytes."""
+        """Start the process and wait until its class is built. `memory` limits its address space, in bytes."""
         try:
             # Use a separate session: Ctrl-C stops the run, and answers in progress can still arrive.
             self._process = subprocess.Popen(
@@ -138,7 +138,7 @@ class WorkerProcess:
         return reply
 
     def is_well(self) -> bool:
-        """Return True if the process answers a ping; end it otherwise."""
+        """Return True if the process answers a ping. Otherwise end the process and return False."""
         if self._process is None or self._process.poll() is not None:
             return False
         try:
@@ -151,7 +151,7 @@ class WorkerProcess:
         return False
 
     def end(self, *, at_once: bool = False) -> None:
-        """End the process: close its input, and kill it with its children if that is not enough."""
+        """End the process by closing its input. If that is not enough, kill it with its children."""
         process = self._process
         self._process = None
         if process is None:

@@ -37,7 +37,7 @@ class Request:
         self.messages: list[dict[str, Any]] = plain["messages"]
         """Turns with `role` and `content`, a list of parts: `{"type": "text", "text": …}`, `{"type": "image", …}`."""
         self.options: dict[str, Any] = plain.get("options") or {}
-        """Generation options that were set. A judge that writes text may use `temperature`."""
+        """The generation options that were set. A judge that writes text may use `temperature`."""
 
     @property
     def text(self) -> str:
@@ -67,7 +67,7 @@ class Request:
         return [_image(data) for data in self.media("image")]
 
     def image(self) -> PillowImage:
-        """Return the only image of the request."""
+        """Return the single image of the request."""
         images = self.images()
         if len(images) != 1:
             raise ValueError(f"takes one image at a time, got {len(images)}")
@@ -145,7 +145,7 @@ def limit_memory(size: int | None) -> None:
 
 
 def serve() -> None:
-    """Answer messages until the input ends; the first builds the class."""
+    """Answer messages until the input ends. The first message builds the class."""
     # Reserve the pipe for replies: output of libraries must not mix with them.
     out = os.fdopen(
         os.dup(1),

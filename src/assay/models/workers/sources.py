@@ -39,7 +39,7 @@ class WorkerSource:
         options: dict[str, Any],
         name: str,
     ) -> None:
-        """Raise for an unknown option and for a missing required one."""
+        """Raise for unknown options and for missing required ones."""
         check_settings(options, self.options, f"worker {name!r}")
         for option in self.required:
             if option not in options:
@@ -132,7 +132,9 @@ def _method(
 
 
 def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]]:
-    """Return the names of the constructor's parameters or the dataclass's fields, and of those without a default."""
+    """Return the names of a class's options, from its constructor or dataclass fields,
+    and of those without a default.
+    """
     constructor = _method(node, "__init__")
     if constructor is not None:
         if constructor.args.kwarg is not None:

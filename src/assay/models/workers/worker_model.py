@@ -42,7 +42,7 @@ UNKEYED = ("device", "batch_size")
 
 
 class Worker:
-    """A worker as a model: it sends each request to the worker process and returns the reply."""
+    """A worker as a model, which sends each request to the worker process and returns the reply."""
 
     reference: ClassVar[str] = "name"
 
@@ -118,7 +118,7 @@ class Worker:
         }
 
     def check_ready(self) -> None:
-        """Raise if the interpreter lacks a library that the file imports. Nothing is started."""
+        """Raise if the interpreter lacks a library that the file imports. The process is not started."""
         missing = missing_modules(
             self.source.file,
             self._python,
@@ -131,12 +131,12 @@ class Worker:
             )
 
     def load(self) -> None:
-        """Start the process, for a worker that is used directly as a model."""
+        """Start the process. Called for a worker that is used directly as a model."""
         with self._turn:
             self._ready()
 
     def close(self) -> None:
-        """End the process; the next request starts another."""
+        """End the process. The next request starts another."""
         with self._turn:
             self._end()
 

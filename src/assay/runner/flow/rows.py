@@ -424,9 +424,7 @@ class TaskRun:
         answers: Sequence[Answered | None],
         stored: Sequence[Answered | None],
     ) -> Sequence[Scoring]:
-        """Count a sample whose answers are in the journal, and return the scorers whose
-        score is missing or outdated.
-        """
+        """Count a sample answered in the journal, and return the scorers whose score is missing or outdated."""
         self.progress.reused += 1
         if len(stored) > len(answers):
             self.planned.rounds[sample.id, epoch] = len(answers)

@@ -89,9 +89,7 @@ class SampleAtWork:
         self.rounds.append(Round(tuple(self.spoken), output))
 
     def output(self) -> Output:
-        """Return the last answer with all rounds, the state of the tools, and the limit
-        that ended the sample, if any.
-        """
+        """Return the last answer with all rounds, the state of the tools, and any limit that ended the sample."""
         last = self.rounds[-1].output
         details = dict(last.details)
         if len(self.rounds) > 1:
@@ -386,9 +384,7 @@ class ToolRounds:
         job: Job,
         calls: Sequence[ToolCall],
     ) -> tuple[ToolResult, ...]:
-        """Return the results of calls: recorded ones from the journal, else by running
-        the calls and recording them.
-        """
+        """Return recorded results of calls, or run the calls and record their results."""
         recorded, seconds = self._recorded_results(job)
         if recorded is not None and not self._set.is_stateful:
             at_work.used.seconds += seconds

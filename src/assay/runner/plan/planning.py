@@ -350,9 +350,7 @@ class _Preparing:
         return measured(task, model.abilities, measure, name, fix)
 
     def _has_plain_choices(self) -> bool:
-        """Return True if the data are text questions with options, and neither task nor
-        run sets how they are asked.
-        """
+        """Return True for text questions with options for which neither task nor run sets how they are asked."""
         if not is_plain(self._task) or self._asks_for_text():
             return False
         prepared = self.prepare(self._task)

@@ -1,8 +1,8 @@
-"""CLIP: the cosine of an image and a text, and the features of an image.
+"""CLIP: the cosine similarity of an image and a text, and the features of an image.
 
-A request has an image and a text. For a plain text the answer is `{"cosine": 0.31}`. For the text `{"features": true}`
-the answer is `{"features": "…"}`, the image's projected features as base64 of little-endian 32-bit floats. `model` is
-a folder or a hub id of a CLIP model in transformers' format.
+A request has an image and a text. For a plain text the answer is `{"cosine": 0.31}`. For the text `{"features":
+true}` the answer is `{"features": "…"}`, the image's projected features as base64 of little-endian 32-bit floats.
+`model` is a folder or a hub id of a CLIP model in transformers' format.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Clip:
-    """One CLIP model."""
+    """A CLIP model that compares images with texts."""
 
     accepts = {"text", "image"}  # noqa: RUF012 - read as a literal by the parent process
 
@@ -42,7 +42,7 @@ class Clip:
         self.longest = int(self.model.config.text_config.max_position_embeddings)
 
     def answer(self, request: Request) -> dict[str, Any]:
-        """Return the cosine of image and text, or the image's features if the request asks for them."""
+        """Return the cosine similarity of image and text, or the image's features if the request asks for them."""
         features = self.image_features(request.image())
         if request.asked.get("features"):
             values = features[0].float().cpu().numpy().astype("<f4")

@@ -109,7 +109,7 @@ class Detector:
         self.clip = Colors(clip, device, dtype) if clip else None
 
     def answer(self, request: Request) -> dict[str, Any]:
-        """Return the detected objects of the requested classes, the most certain first."""
+        """Return the detected objects of the requested classes, most certain first."""
         image = request.image()
         names = [str(name) for name in request.asked.get("classes") or ()]
         if not names:
@@ -343,7 +343,7 @@ def cut_out(
     image: Image,
     thing: dict[str, Any],
 ) -> Image:
-    """Crop the object to its box, over grey if its mask is known."""
+    """Crop the object to its box. If its mask is known, replace the background by grey."""
     from PIL import Image
 
     if thing.get("mask") is not None:

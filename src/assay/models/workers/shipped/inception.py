@@ -35,7 +35,7 @@ STEM = (
 
 
 class Inception:
-    """The network up to its last pooling."""
+    """The Inception-v3 network up to its last pooling."""
 
     accepts = {"image", "text"}  # noqa: RUF012 - read as a literal by the parent process
 

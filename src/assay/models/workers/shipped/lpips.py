@@ -29,7 +29,7 @@ CONVOLUTIONS = (
 
 
 class Lpips:
-    """Computes the distance of two images."""
+    """Computes the LPIPS distance of two images."""
 
     accepts = {"image", "text"}  # noqa: RUF012 - read as a literal by the parent process
 
@@ -69,7 +69,7 @@ class Lpips:
         return {"distance": self.distance(*(self.tensor(image) for image in images))}
 
     def tensor(self, image: Image) -> torch.Tensor:
-        """Convert an image to values from -1 to 1, shifted and scaled as in the training of the heads."""
+        """Convert an image to values from -1 to 1, then shift and scale it as in the training of the heads."""
         import torch
 
         values = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8).to(
