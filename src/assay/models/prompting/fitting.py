@@ -81,9 +81,7 @@ def cut_pair(
     longest: int,
     policy: str = "left",
 ) -> Pair:
-    """Return the pair with its context truncated so that it has at most `longest`
-    tokens, and at least one of context.
-    """
+    """Truncate the context of a pair to compute at most `longest` tokens, but keep at least one context token."""
     drop = min(len(pair.computed) - longest, pair.start - 1)
     if drop <= 0:
         return pair

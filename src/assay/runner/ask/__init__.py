@@ -1,3 +1,1 @@
-"""The way from a request to its answer: the choice of model or server, the number of
-requests in flight, and retries.
-"""
+"""Answer requests: choose the model or server, limit the requests in flight, and retry failures."""

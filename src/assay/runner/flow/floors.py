@@ -99,7 +99,7 @@ def floor_copies(planned: PlannedTask) -> Iterator[PlannedTask]:
 def floor_models(planned: PlannedTask) -> dict[str, Model]:
     """Return the floor agents, which do nothing, by name.
 
-    They are models; for a task with an agent program, a program that ends at once.
+    They are models. For a task with an agent program, the floor agent is a program that ends at once.
     """
     if not isinstance(planned.model, AgentModel):
         return {agent: registered_models.build(agent) for agent in AGENTS}

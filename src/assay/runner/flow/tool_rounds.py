@@ -174,7 +174,7 @@ class ToolRounds:
         self.check()
 
     def check(self) -> None:
-        """Raise an error in a sample that must stop the run, such as a full disk."""
+        """Raise the error of a sample if it must stop the run, such as a full disk."""
         if self._broken is not None:
             raise self._broken
 

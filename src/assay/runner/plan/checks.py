@@ -232,7 +232,7 @@ def check_device(planned: PlannedTask) -> None:
 def check_reducer(planned: PlannedTask) -> None:
     """Raise if all summarizers of the task would have to ignore the reducer.
 
-    A summarizer that counts every answer separately, such as a sum over a corpus, has no `max` or `pass@k` over the
+    A summarizer that counts every answer separately, such as a sum over a corpus, cannot apply `max` or `pass@k` to the
     answers to a sample.
     """
     if not not_reduced(planned):

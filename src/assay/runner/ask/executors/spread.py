@@ -347,7 +347,7 @@ class Spread:
 
 
 class Slot:
-    """A numbered position for one replica at a time. If the replica dies, its replacement uses the same slot."""
+    """One of the numbered positions for replicas. If its replica dies, a new one is started in the same slot."""
 
     def __init__(
         self,
