@@ -350,7 +350,9 @@ def users_line(error: BaseException, *, libraries: bool = True) -> str:
         is_ours = str(module).startswith("assay.") or file.startswith(
             _PACKAGE
         )  # `python -m` calls a module `__main__`
-        is_frozen = file.startswith("<frozen ")  # the interpreter's own, such as exit()
+        is_frozen = file.startswith(
+            "<frozen "
+        )  # added by the interpreter, such as exit()
         if not is_ours and not is_frozen and "importlib" not in file:
             line = f" ({file.rsplit('/', 1)[-1]}:{trace.tb_lineno})"
             if file.startswith(_STANDARD_LIBRARY) or "site-packages" in file:

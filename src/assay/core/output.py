@@ -132,7 +132,7 @@ class Candidate:
         for part in joined:
             pieces += _pieces(part, tags) if isinstance(part, Text) else (part,)
         if len(pieces) == len(joined) and all(map(is_, pieces, joined)):
-            # None of the model's own marks; the marks of other models are part of its answer.
+            # The model's own marks do not occur; marks of other models are part of the answer.
             if isinstance(tags, tuple):
                 return self.separated(False)
             return self

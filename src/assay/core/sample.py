@@ -103,7 +103,7 @@ class Sample:
             return tuple(target)
         return (target,)
 
-    # A cell has the type that its data file gives it.
+    # A cell has the type from its data file.
     def __getitem__(self, column: str) -> Any:
         """Return a column of the row, as in `sample["question"]`."""
         return self.fields[column]

@@ -249,7 +249,7 @@ def _hermes_calls(text: str) -> list[ToolCall]:
     try:
         value = json.loads(text)
     except ValueError:
-        # Early Hermes data hold Python dictionaries.
+        # Early Hermes data contain Python dictionaries.
         value = ast.literal_eval(text)
     if isinstance(value, list):
         calls = value

@@ -321,7 +321,7 @@ def _thinking(part: Reasoning) -> list[dict[str, Any]]:
 def _call(call: ToolCall) -> dict[str, Any]:
     arguments = call.arguments
     if isinstance(arguments, str):
-        # The API takes only objects; the text shows the model what it wrote.
+        # The API accepts only objects, so the model gets its text back inside one.
         arguments = {"arguments": arguments}
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}
 
@@ -358,7 +358,7 @@ def read_body(answer: object) -> Output:
         if kind == "text" and isinstance(block.get("text"), str):
             parts.append(Text(block["text"]))
         elif kind == "thinking":
-            # Newer models think without showing it: the block exists and is empty.
+            # Newer models hide their thinking: the block exists and is empty.
             signature = str(block.get("signature") or "")
             if block.get("thinking") or signature:
                 parts.append(Reasoning(str(block.get("thinking") or ""), signature))

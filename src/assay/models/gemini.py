@@ -232,7 +232,7 @@ class Gemini(HttpModel):
             for detail in details
             for violation in detail.get("violations") or ()
         ]
-        # A daily limit does not pass while a run waits.
+        # Waiting does not help against a daily limit.
         if any(
             "PerDay" in str(violation.get("quotaId", "")) for violation in violations
         ):
@@ -318,7 +318,7 @@ def _part(part: Part) -> dict[str, Any]:
     if isinstance(part, ToolCall):
         arguments = part.arguments
         if isinstance(arguments, str):
-            # The service takes only objects; the text shows the model what it wrote.
+            # The service accepts only objects, so the model gets its text back inside one.
             arguments = {"arguments": arguments}
         call: dict[str, Any] = {"functionCall": {"name": part.name, "args": arguments}}
         if part.signature:

@@ -47,7 +47,7 @@ from .weights import weights_digest
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-# llama.cpp would otherwise cut the tail of the distribution on its own account.
+# llama.cpp would otherwise cut the tail of the distribution by default.
 WHOLE_DISTRIBUTION = {"top_k": 0, "top_p": 1.0, "min_p": 0.0}
 
 METADATA_CHUNKS = 64
@@ -318,7 +318,7 @@ class Gguf(LocalModel):
         chat = question.is_chat
         body = {**question.body, **self._options(request, index, chat=chat)}
         is_first = index == 0
-        # Further draws follow the first of the same prompt, so they always find the same in the cache.
+        # Further draws follow the first of the same prompt, so the cache is always in the same state.
         may_reuse = True
         if is_first:
             may_reuse = self._last is not None and question.body != self._last
@@ -395,9 +395,7 @@ class Gguf(LocalModel):
         body.pop("n", None)
         body["seed"] = generator_for(request, index).getrandbits(31)
         if not chat and options.response_format == "json":
-            del body[
-                "response_format"
-            ]  # llama.cpp passes it over where no chat is asked
+            del body["response_format"]  # llama.cpp ignores it outside chat requests
             body["json_schema"] = {"type": "object"}
         if "repetition_penalty" in body:
             body["repeat_penalty"] = body.pop("repetition_penalty")
@@ -405,7 +403,7 @@ class Gguf(LocalModel):
             syntax = self._prompts.tool_writing.syntax
             body["preserved_tokens"] = list(syntax.marks if syntax else ())
         if options.logprobs is not None:
-            # With 0 llama.cpp reports nothing at all; the one alternative is dropped when reading.
+            # With 0, llama.cpp reports no log-probabilities; the single alternative is dropped when reading.
             body["top_logprobs" if chat else "logprobs"] = max(1, options.logprobs)
         return body
 

@@ -123,7 +123,7 @@ class ServerTokenizer:
         if tools:
             body["tools"] = list(tools)
         text: str = self._asked("POST", "/apply-template", body)["prompt"]
-        # Where the vocabulary puts a token before every text, llama.cpp has taken it out of what the template wrote.
+        # If the vocabulary adds a token before every text, llama.cpp has removed it from the template's output.
         if self._begins_texts and not text.startswith(str(self.bos_token)):
             return f"{self.bos_token}{text}"
         return text
@@ -213,7 +213,7 @@ class Engine:
         import xllamacpp
 
         self._file = file
-        # The library also opens a port on the loopback interface; nobody else gets to use it.
+        # The library also opens a port on the loopback interface, which no one else may use.
         key = secrets.token_hex()
         params = xllamacpp.CommonParams()
         params.model.path = str(file)

@@ -270,7 +270,7 @@ class Answer:
         if coding == "identity":
             del headers[
                 "transfer-encoding"
-            ]  # says nothing, and the body ends with the connection
+            ]  # no length is given, so the body ends with the connection
             self.is_plain = False
         elif coding != "chunked":
             self._fault = Unreadable(

@@ -231,7 +231,7 @@ async def connect(
         async with asyncio.timeout(seconds):
             connection = await _connected(origin, make)
     except TimeoutError as error:
-        # No connection was accepted: the server is away, not slow to answer.
+        # No connection was accepted, so the server is down, not just slow.
         message = f"no connection to {peer} within {seconds:g} s; fix: {fix}"
         raise HttpFailure("connection", message, retryable=True) from error
     except ssl.SSLCertVerificationError as error:

@@ -161,7 +161,7 @@ class Connection(asyncio.Protocol):
         Bytes that arrived before the request was written are not its response: the connection is then closed.
         """
         if self._transport is not None and _has_bytes(self._transport):
-            # The loop schedules its reads after this task in the first pass, and has done them after the second.
+            # The loop runs its pending reads after this task's first pass, so they are done after the second.
             await asyncio.sleep(0)
             await asyncio.sleep(0)
         if self._transport is None or self._transport.is_closing():

@@ -158,7 +158,7 @@ def _library() -> ModuleType:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm
 
-    # It prints advice to stdout with every error, into output that programs read.
+    # It prints advice to stdout with every error, which would break output that programs read.
     litellm.suppress_debug_info = True
     return litellm
 

@@ -486,7 +486,7 @@ class LocalDiffusers:
         }
         parameters = self._parameters()
         for name in (*settings, *self.call_args):
-            # Many calls accept any further argument for the sake of old names, and ignore it.
+            # Many calls accept and ignore any further argument, for compatibility with old names.
             if name not in parameters:
                 raise UsageError(
                     f"{self._class().__name__} has no setting {name!r}", where=self.path

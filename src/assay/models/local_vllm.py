@@ -461,7 +461,7 @@ class LocalVllm(LocalModel):
     def _weighed(self, requests: Sequence[Request]) -> list[Output]:
         """Compute the likelihoods of all requests in one call. If the call fails, the caller repeats it in halves."""
         try:
-            # One token is only predicted, and vLLM must be allowed to write one.
+            # The last token is only predicted, and vLLM must be allowed to generate one.
             longest = self._longest() - 2
             policy = self.truncate
             planned = []
@@ -477,7 +477,7 @@ class LocalVllm(LocalModel):
     def _weigh(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         from vllm import SamplingParams
 
-        # Only the token itself is reported for each place, with its rank: 1 is what greedy decoding would write.
+        # Each position reports only the token itself, with its rank. Rank 1 is the greedy choice.
         params = SamplingParams(
             temperature=0.0,
             max_tokens=1,

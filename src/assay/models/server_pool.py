@@ -20,7 +20,7 @@ def urls_of(base_url: object) -> list[str]:
             return [base_url]
         ends = [*starts[1:], len(parts)]
         pieces = zip(starts, ends, strict=True)
-        # A comma inside a URL stays: what follows it is no URL of its own.
+        # A comma inside a URL stays, because the text after it is not a URL.
         return [",".join(parts[start:end]).strip() for start, end in pieces]
     if isinstance(base_url, Sequence):
         return [str(url).strip() for url in base_url]

@@ -131,7 +131,7 @@ _HERMES_BLOCK = re.compile(
     r"""
     <tool_call>\s*
     (?P<body>.*?)
-    \s*(?:</tool_call>|\Z)    # the last mark may be missing, as where it ends generation
+    \s*(?:</tool_call>|\Z)    # the last mark may be missing, for example if it ends generation
     """,
     re.VERBOSE | re.DOTALL,
 )

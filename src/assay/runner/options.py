@@ -534,7 +534,7 @@ class RunOptions:
         for name, value in self.judge_args.items():
             prefix, dot, rest = name.partition(".")
             if role == SANDBOX and prefix != SANDBOX:
-                continue  # the sandbox is no model: options of judges do not apply
+                continue  # options of judges do not apply to the sandbox
             if name in self.judges and isinstance(value, Mapping):
                 args.update(value if name == role else {})
             elif dot and (prefix in self.judges or prefix == SANDBOX):
@@ -571,7 +571,7 @@ class RunOptions:
             if name in ("model_args", "judge_args") or not isinstance(value, Mapping)
             else value
             for name, value in self.to_plain().items()
-            if name != "trust_code"  # a user of `run.json` must agree for themselves
+            if name != "trust_code"  # each user of `run.json` must give consent again
         }
 
     @classmethod

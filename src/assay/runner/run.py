@@ -66,7 +66,7 @@ def score(
     options = recorded.options
     models = recorded.models
     ways = recorded.ways
-    # Judges of the run may have been for the scorers that are now replaced; those given here are for the new ones.
+    # Recorded judges may belong to the replaced scorers. Those passed here belong to the new ones.
     may_have_unused = not {"judges", "judge_args"} & settings.keys()
     is_own = options.trust_code or recorded.gate is None
     with guarded(recorded.gate):

@@ -191,7 +191,7 @@ def _attack_targets() -> Iterator[tuple[dict[str, Any], Any]]:
     """Yield the targets of the attacks, and a function that returns True once a datagram reached one of them."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-probe-"))
-        os.chmod(folder, 0o755)  # only the sandbox should keep others out
+        os.chmod(folder, 0o755)  # only the sandbox, not permissions, should deny access
         secret = Path(folder) / "secret"
         secret.write_text(secrets.token_hex())
         tcp, udp, abstract, unix = (

@@ -250,7 +250,7 @@ class ContainerEngine:
         words = [self.program, "build", "--tag", tag, "--label", IMAGE_LABEL]
         words += ["--force-rm"]
         if self.kind == "podman":
-            # The format of OCI has no SHELL and no HEALTHCHECK.
+            # The OCI image format lacks SHELL and HEALTHCHECK.
             words += ["--format", "docker"]
         if not network:
             words += ["--network", "none"]

@@ -279,7 +279,7 @@ def readable_for(program: Path) -> tuple[Path, ...]:
         paths = [program, *_linked_libraries(program), TIME_ZONES]
         return tuple(path for path in paths if path.exists())
     prefix = Path(sys.base_prefix).resolve()
-    # Not the prefix itself: other environments and caches may be beside it.
+    # Not the prefix itself, which may also contain other environments and caches.
     folders = ["lib", "lib64"]
     if prefix in _SHARED:
         major, minor = sys.version_info[:2]

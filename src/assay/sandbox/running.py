@@ -485,7 +485,7 @@ def _register(
 def _serve(number: int, running: Attended) -> bool:
     """Read from or write to a descriptor that is ready. Return False if it need not be watched any more."""
     if number == running.pidfd:
-        running.end()  # ends what it left behind, which may keep the outputs open
+        running.end()  # end remaining processes, which may keep the outputs open
         return False
     if number in running.outputs:
         return running.drain(number)

@@ -121,7 +121,7 @@ def filter_program(
     ]
     program.append((_LOAD, 0, 0, _NUMBER))
     if machine == "x86_64":
-        # The x32 calls of the same machine have numbers of their own, which nothing here uses.
+        # The x32 system calls have separate numbers, which are not needed here.
         program += [(_BITS, 0, 1, 0x40000000), (_RETURN, 0, 0, _REFUSE)]
     refused = list(_COMMON)
     if beside_others:
@@ -132,7 +132,7 @@ def filter_program(
         if name in numbers:
             program += [(_EQUAL, 0, 1, numbers[name]), (_RETURN, 0, 0, _REFUSE)]
     program += [(_EQUAL, 0, 1, numbers["clone3"]), (_RETURN, 0, 0, _UNKNOWN)]
-    # It may lower the limits of its own process (0), and not touch those of others.
+    # A process may lower its own limits (pid 0), but not those of others.
     program += _refuse_unless(numbers["prlimit64"], (0, _ALL_BITS, 0))
     program += _refuse_if_any(numbers["clone"], _ARGUMENTS[0], _NEW_NAMESPACE)
     if not workspace:

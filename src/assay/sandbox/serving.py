@@ -85,7 +85,7 @@ def _send_pidfd(
     except OSError as error:
         _say(
             host, f"!{error}"
-        )  # the fork, if there is one, is not told to go on, and ends
+        )  # a fork that already exists gets no signal to continue, and ends
 
 
 def _say(

@@ -75,7 +75,7 @@ def imported_modules(code: str) -> list[str]:
     try:
         statements = ast.parse(code).body
     except (SyntaxError, ValueError):
-        return []  # the harness says what is wrong
+        return []  # the harness reports the error
     names: list[str] = []
     for statement in statements:
         if isinstance(statement, ast.Import):
@@ -98,7 +98,7 @@ def judge_functions(
     stopper = stopper or Stopper()
     verdict = _judge(tier, program, tests, limits, stopper)
     if verdict is None:
-        # Something outside the sandbox ended it. Once may be chance; a program that can do it does it again.
+        # Something outside ended the sandbox. Retry once, because a program that can cause this will do so again.
         verdict = _judge(tier, program, tests, limits, stopper)
     return verdict or Verdict(False, "the sandbox was ended while the program ran")
 

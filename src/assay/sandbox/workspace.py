@@ -173,7 +173,7 @@ class Workspace:
                 seconds=seconds + _SECONDS_AFTER_LIMIT,
                 values={
                     "argv": argv,
-                    # A folder that is behind a link is called by the name of the link.
+                    # A folder behind a link is addressed by the link's name.
                     "env": {
                         **self.env,
                         **({"PWD": folder} if folder else {}),

@@ -264,7 +264,7 @@ class Streams:
 
 def read(path: str, most_bytes: int) -> tuple:  # type: ignore[type-arg]
     """Return the content of a file as the reply to a request. Raise `Refused` if the file is too large."""
-    # Without O_NONBLOCK, a pipe would be waited for.
+    # Without O_NONBLOCK, opening a pipe would block.
     flags = os.O_RDONLY | os.O_NONBLOCK
     number = os.open(os.path.join(home, path), flags)
     with os.fdopen(number, "rb") as file:

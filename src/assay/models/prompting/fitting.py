@@ -64,7 +64,7 @@ def fitted(
         return list(pairs), 0
     if policy == "refuse":
         return refuse(over + longest, longest)
-    # One token must stand before the continuation, whose last token is only predicted.
+    # At least one token must precede the continuation, whose last token is only predicted.
     needed = max(len(pair.tokens) - pair.start for pair in pairs)
     if needed > longest:
         return Output.failed(

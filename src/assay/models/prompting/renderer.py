@@ -66,8 +66,8 @@ class Around:
 
     def opens_at_once(self) -> str | None:
         """Return the marker that opens each turn if it directly follows a turn that was not closed, else None."""
-        # The first marker that the answer's turn has too, since nothing is closed before it was opened. A marker of one
-        # role alone is none of them: it closes the turn before, and some models end their answers with it.
+        # The opener is the first marker that the answer's turn contains, too, since nothing can be closed before it
+        # is opened. A marker of a single role does not count: it closes the previous turn, or ends answers.
         opener = next(
             (
                 marker
@@ -136,7 +136,7 @@ class Renderer:
         """The chat template for prompts with tools."""
         template = getattr(self.tokenizer, "chat_template", None)
         if isinstance(template, Mapping):
-            # A tokenizer may have several; transformers takes `tool_use` for a prompt with tools.
+            # A tokenizer may have several; transformers uses `tool_use` for a prompt with tools.
             template = template.get("tool_use", template.get("default"))
         return template
 
@@ -257,7 +257,7 @@ class Renderer:
     ) -> list[Pair]:
         if not text:
             return [self._alone(continuation) for continuation in continuations]
-        # As lm-eval does, also behind the header of a chat: blanks before the seam belong to the continuation.
+        # As in lm-eval, blanks before the seam belong to the continuation, also after the header of a chat turn.
         bare = text.rstrip()
         blank = text[len(bare) :]
         if not bare:
@@ -271,7 +271,7 @@ class Renderer:
         for continuation in continuations:
             whole = self.encode_text(bare + blank + continuation, is_chat=is_chat)
             start = seam(context, whole, is_empty=not continuation)
-            # Where nothing of the context stands before the seam, something else must.
+            # If no context token precedes the seam, another token must.
             pairs.append(
                 Pair(whole, start) if start else Pair((self._need_prefix(), *whole), 1)
             )
@@ -414,7 +414,7 @@ class Renderer:
             fault = "the chat template closes no turn: the name of the next one follows its words at once"
             faults.append(PromptFault("unclosed_turn", fault))
         for stop in stops:
-            # A blank line ends many answers and says nothing about turns.
+            # A blank line ends many answers and is no sign of turns.
             if stop.strip() and stop in around.at_end and not around.ends_answer(stop):
                 fault = f"the stop string {stop!r} is part of what the chat template writes before the answer"
                 faults.append(PromptFault("stop_in_template", fault))

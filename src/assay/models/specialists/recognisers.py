@@ -115,7 +115,7 @@ def _power(
     frame = int(FRAME_SECONDS * rate)
     frames = samples[: len(samples) // frame * frame].reshape(-1, frame)
     shift = samples.mean(dtype=np.float64)
-    # Expanded, so that hours of audio are not copied.
+    # Expand the formula to avoid copying hours of audio.
     power = (
         np.einsum("ij,ij->i", frames, frames) / frame
         - 2 * shift * frames.mean(axis=1)
@@ -183,7 +183,7 @@ class Recogniser(Specialist):
             process.end()
 
     def _start(self) -> WorkerProcess:
-        # The engine's library is installed beside assay's.
+        # The engine's library is installed in the same environment as assay.
         if "PYTHONPATH" in os.environ:
             paths = {"PYTHONPATH": os.environ["PYTHONPATH"]}
         else:

@@ -79,7 +79,7 @@ class Asking:
     def __post_init__(self) -> None:
         identity = getattr(self.model, "key_identity", None) or self.model.identity
         if self.think_tags is not None:
-            # The journal has answers without their reasoning: other tags give other answers.
+            # The journal stores answers without reasoning, so other tags give other answers.
             tags = "off" if self.think_tags is False else self.think_tags
             identity = {**identity, THINK_TAGS: tags}
         self.key_of = KeyMaker(identity).key_of

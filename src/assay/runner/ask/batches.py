@@ -133,7 +133,7 @@ class BatchAsker:
             elif await self._hand_on(work, sink):
                 continue
             elif work.in_flight > self._held:
-                await self._wait(work)  # calls of tools are running
+                await self._wait(work)  # tool calls are running
             elif work.has_unread_rows and await self._wait(work, settle_seconds):
                 continue
             elif self._drafts:

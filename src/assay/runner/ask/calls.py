@@ -184,7 +184,7 @@ def call_in_halves(
         second, second_fits = call_in_halves(model, requests[half:])
         outputs = first + second
         if not is_out_of_memory(error) or any(map(_is_too_large, outputs)):
-            # A sample that does not fit even alone says nothing about the others.
+            # A sample that does not fit even alone gives no information about the others.
             return outputs, 0
         return outputs, max(first_fits or half, second_fits or half)
 

@@ -74,7 +74,7 @@ class Preflight:
             looking = in_thread(_faults, self._planned, request)
             await self._tell(looking)
             return
-        # The model is not loaded here, and there is no memory for it beside its replicas.
+        # The model is not loaded in this process, because its replicas need the memory.
         spread.greet = lambda replica: self._tell(replica.faults(request))
 
     async def _tell(self, looking: Awaitable[Sequence[str]]) -> None:
@@ -84,7 +84,7 @@ class Preflight:
         except Exception as error:  # noqa: BLE001 - what spoils this prompt is counted when it is asked
             self._not_looked_at(error)
             return
-        # A dry run does not know what a driver will ask.
+        # A dry run cannot show the prompts of a driver.
         if self._planned.task.driver is not None:
             hint = ""
         else:

@@ -323,7 +323,7 @@ class ServerQueue:
                 f"the server seems to be gone, waiting up to {minutes} for it: {error.message}"
             )
         else:
-            # The connection knows how long a server that never answered is waited for.
+            # The connection decides how long to wait for a server that never answered.
             self._say(f"the server has not answered yet: {error.message}")
 
 

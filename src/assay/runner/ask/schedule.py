@@ -133,7 +133,7 @@ class Scheduler:
             except Stopped:
                 return
             except BaseException:
-                work.stop()  # before the other workers take their next job
+                work.stop()  # before the other workers take further jobs
                 raise
             finally:
                 work.finished(1)
@@ -200,7 +200,7 @@ class Scheduler:
                     upcoming = []
                 jobs = upcoming
                 if self._is_instant:
-                    # Signals, progress and judges get their turn.
+                    # Let signals, progress and judges run.
                     await asyncio.sleep(0)
 
     def _take_batch(self, work: Work) -> list[Job]:
@@ -210,7 +210,7 @@ class Scheduler:
         """Send a batch, and adjust the batch size to the time it took."""
         if not self._is_metered:
             self._is_metered = True
-            # Only now, because a model class that is not asked anything is never built.
+            # Not earlier, because a model class without requests is never built.
             if isinstance(self.model, Reporting):
                 self.model.report_to(self.meter)
         count = len(requests)
@@ -222,7 +222,7 @@ class Scheduler:
         worked = time.thread_time() - thread_started
         self.sizes.learn(count, fits, seconds)
         if self.batch_size is None:
-            # For a model that answers at once, changing threads only costs time. Its speed is still measured.
+            # For an instant model, changing threads only costs time. Its speed is still measured.
             is_instant = self.sizes.is_instant(count, seconds, worked)
             self._is_instant = self.window == 1 and is_instant
         return outputs

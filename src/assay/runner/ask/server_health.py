@@ -60,7 +60,7 @@ class Limiter:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
             elif not waiter.cancelled():
-                self.release()  # the slot that this waiter was given goes to another
+                self.release()  # pass this waiter's slot to another one
             raise
 
     def release(self) -> None:
@@ -192,7 +192,7 @@ class Beginning:
             return False
         self.is_silent = False
         if error.kind not in WRONG or requested_wait:
-            self.since = None  # it is there, and busy
+            self.since = None  # the server is up but busy
             return False
         self.since = now if self.since is None else self.since
         duration = now - started

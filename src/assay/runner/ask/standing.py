@@ -96,7 +96,7 @@ class Standing:
         try:
             await self._asker.run(work, call)
         except ErrorBudgetExceeded:
-            self.stop()  # requests that still wait for their turn are not asked either
+            self.stop()  # waiting requests are not sent either
             raise
         finally:
             self._open.discard(work)

@@ -31,7 +31,7 @@ class Leaks:
             getattr(scoring.scorer, "measures_transcripts", False)
             for scoring in scorings
         )
-        # A text that is to be spoken or drawn belongs in the prompt.
+        # A text to be spoken or drawn belongs in the prompt.
         self._looks = set(produces) <= {"text"}
         self._ids: dict[str, None] = {}
 

@@ -421,7 +421,7 @@ async def drive(engine: RecordingEngine) -> list[Result]:
             f"driver of task {planned.task.name!r}",
         ) from error
     finally:
-        # Also if this coroutine is cancelled: the thread then ends at its next question.
+        # This also runs if the coroutine is cancelled; the thread then ends at its next question.
         await engine.close()
         asking.writer.journal.flush()
     if engine.failure is not None:

@@ -129,7 +129,7 @@ class EarlyStop:
         except ValueError as error:
             self.fault = str(error)
             return False
-        # Looks are counted by samples drawn, some of which may have no score, or be unknown to the baseline.
+        # Checks are counted in samples drawn, some of which may have no score or no baseline value.
         return self._rule.ends(now, self._count, self._seed)
 
 

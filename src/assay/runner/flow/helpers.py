@@ -80,7 +80,7 @@ class Helper(GivenModel):
         calls = helper_calls.get()
         if calls is not None:
             calls.append((self.role, key))
-        # By key, whatever the model was called then: from another folder its file has another name.
+        # Look up by key, because the name of a model file depends on the working folder.
         answer = self._answered.get(key) or self._asking.known(job)
         if answer is not None:
             return self._asking.output(answer)

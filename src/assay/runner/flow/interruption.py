@@ -62,12 +62,12 @@ class _Interruption:
             try:
                 before = signal.getsignal(number)
                 if number == signal.SIGHUP and before is signal.SIG_IGN:
-                    continue  # under nohup a closed terminal is no reason to stop
+                    continue  # under nohup, a closed terminal must not stop the run
                 self._loop.add_signal_handler(number, self._interrupt)
                 # The event loop still receives the signal. This handler is also called while it waits.
                 signal.signal(number, self._break_in)
             except (NotImplementedError, RuntimeError, ValueError):
-                continue  # not the main thread, as in a notebook, which has its own way to interrupt
+                continue  # not the main thread, for example in a notebook, which handles interrupts itself
             self._installed.append(number)
 
     def end(self) -> None:

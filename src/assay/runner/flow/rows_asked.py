@@ -76,7 +76,7 @@ async def ask_rows(
         meter=progress.meter,
     )
     if task_run.tool_rounds is not None and scheduler.is_async:
-        # More would take turns at the endpoint, end together, and leave it idle at the end of the run.
+        # More open samples would share the endpoint, finish together, and leave it idle at the end of the run.
         task_run.tool_rounds.most_open = scheduler.window
     await task_run.run(work, scheduler)
 

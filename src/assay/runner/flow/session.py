@@ -147,7 +147,7 @@ class Session:
                     self.writer.write_manifest(manifest)
                     await self._run_planned(planned, progress, earlier)
         except AssayError:
-            # A run that only scored, and wrote no score yet, stays as it was.
+            # A run that only scored and wrote no score yet is left unchanged.
             is_untouched = (
                 not self.ask_model
                 and bool(earlier.manifest)
@@ -260,7 +260,7 @@ class Session:
         except asyncio.CancelledError:
             if not self.stopped or self._at_once:
                 raise
-            # The time for requests in flight is over: the answers that came are still summarized.
+            # The time for requests in flight is over. The answers received so far are still summarized.
         finally:
             if exchanges is not None:
                 await exchanges.close()
@@ -486,9 +486,7 @@ class Session:
                 is_incomplete=self._is_incomplete,
             )
             if self._spent and status == "failed":
-                status = (
-                    "partial"  # nothing went wrong: there may just be no number yet
-                )
+                status = "partial"  # this is no error: there may be no value yet
         self.notes += first_errors(self.results, self.progress)
         changed = self.writer.redactor.answers_changed
         if changed:

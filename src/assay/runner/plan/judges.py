@@ -33,7 +33,7 @@ def check_judges(
     has_own_names = has_foreign_code(run, tasks)
     for role in run.judges:
         # An unused judge gets a note. A model that does not exist is an error, unless the code of another
-        # system, which has model names of its own, reads the settings.
+        # system, with different model names, reads the settings.
         if role in asked_by or not has_own_names:
             with collecting(faults):
                 judge = judge_model(run, role)

@@ -567,7 +567,7 @@ def _source_of(task: Task, run: RunOptions) -> object:
         return task.dataset  # the driver reads `--data` itself
     source = task.dataset
     if hasattr(source, "reading_from"):
-        # The user's code reads the rows; `--data` says from where.
+        # The user's code reads the rows from the path in `--data`.
         return source.reading_from(run.data)
     if not isinstance(source, DataSource):
         return run.data or source

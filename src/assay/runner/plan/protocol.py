@@ -131,7 +131,7 @@ def _option_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
     """Yield the run's changes to the generation options."""
     generation = planned.run.generation
     prompt = planned.first_prompt() if generation else None
-    # A generation option of the run overrides those of prompts, whatever the task says.
+    # A generation option of the run overrides those of prompts, even if it equals the task's.
     overrides_prompts = prompt is not None and prompt.options is not None
     for name in OPTION_NAMES:
         value = getattr(planned.options, name)

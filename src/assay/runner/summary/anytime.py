@@ -204,5 +204,5 @@ def _estimate(
     for count, value in enumerate(values, 1):
         sequence.add(value)
         if schedule.looks_at(count):
-            _ = sequence.estimate  # a look narrows the interval for good
+            _ = sequence.estimate  # an interval never widens again after a check
     return sequence.estimate

@@ -79,7 +79,7 @@ def headline_first(
         return results
     first = [result for result in results if result.metric == task.headline]
     if not first:
-        # The short name of one of a scorer's several values, as summarizers know it.
+        # The short name under which summarizers refer to one of a scorer's values.
         first = [r for r in results if r.metric.endswith(f".{task.headline}")]
         if len(first) > 1:
             first = []

@@ -170,7 +170,7 @@ async def set_level(
                 scorer = scoring.scorer.in_run(planned, writer)
             else:
                 scorer = scoring.scorer
-            # User code may take long, or wait for judges: the event loop runs meanwhile.
+            # User code may be slow or wait for judges, so it must not block the event loop.
             for samples_of_set in sets:
                 values.append(
                     flatten(await in_thread(scorer.score_all, samples_of_set))

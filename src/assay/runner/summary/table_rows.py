@@ -153,7 +153,7 @@ def _finite_result(result: Result) -> Result:
         value = getattr(result, name)
         number = finite(value)
         if number is not value:
-            # Half an interval is none.
+            # An interval with only one finite end is dropped.
             changes[name] = None if name in ("ci", "bounds") else number
     if "value" in changes:
         changes["flags"] = (*result.flags, f"not a finite number: {result.value}")

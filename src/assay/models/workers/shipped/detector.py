@@ -196,7 +196,7 @@ class Detector:
             result["boxes"],
             strict=True,
         ):
-            # Grounding DINO returns the words it grounded, sometimes of two classes at once: those count for neither.
+            # Grounding DINO returns the matched words. If they belong to two classes, they count for neither.
             matches = [name for name in names if name == label]
             if not matches:
                 matches = [name for name in names if name in str(label)]

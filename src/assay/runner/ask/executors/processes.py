@@ -39,7 +39,7 @@ class Processes:
                 ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                stdout=2,  # output of user code is for people; the stdout of the run may be one JSON document
+                stdout=2,  # user code may print, and the stdout of the run may have to be one JSON document
                 env={**os.environ, **self._environment[number - 1]},
                 start_new_session=True,  # Ctrl-C is for the driver, which lets requests in flight come back,
             )

@@ -159,7 +159,7 @@ class Spread:
         if slot.starting is None:
             slot.starting = asyncio.ensure_future(self._start(slot))
         try:
-            # It goes on loading if the task ends first: the next task needs it.
+            # If the task ends first, loading continues, because the next task needs the replica.
             slot.replica = await asyncio.shield(slot.starting)
         except asyncio.CancelledError:
             raise

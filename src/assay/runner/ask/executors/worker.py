@@ -41,7 +41,7 @@ async def serve(channel: socket.socket) -> None:
             call.add_done_callback(_end_if_broken)
     except (asyncio.IncompleteReadError, ConnectionError):
         sys.stderr.flush()
-        # A model may be at work in a thread: its answer is not needed any more.
+        # A model may still be working in a thread, but its answer is no longer needed.
         os._exit(0)
 
 
