@@ -147,7 +147,7 @@ class FunctionModel:
             self.generate = _convert_audio(self.generate, self.abilities, reference)
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return the error for a prompt that a function of text cannot receive completely; None if it can."""
+        """Return the error if a text-only function cannot receive every part of a prompt; None otherwise."""
         if not self._takes_text_only:
             return None
         fix = "write it as def generate(messages): …"

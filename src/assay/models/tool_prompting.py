@@ -287,7 +287,7 @@ def template_messages(
     template: str,
     plain: Callable[[Message], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Return the messages of a conversation with tools in the form for the chat template.
+    """Convert the messages of a conversation with tools to the form that the chat template expects.
 
     `plain` converts a message without calls. Results become turns of the role `tool`. If the template ignores
     `tool_calls`, the calls are inserted as the text that the model would write.

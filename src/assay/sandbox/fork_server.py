@@ -58,7 +58,7 @@ def forked(
 
 
 def has_forks(tier: object) -> TypeGuard[Bubblewrap]:
-    """Return True if this tier forks executions where possible."""
+    """Return True if this tier can fork executions instead of starting a new sandbox for each."""
     return isinstance(tier, Bubblewrap) and tier.forks
 
 

@@ -111,7 +111,7 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command to run in a sandbox, with the files that are there when it starts."""
+    """A command to run in a sandbox, with its initial files."""
 
     argv: Sequence[str] = ()
     """A program of the host and its arguments; for a script, its file and its arguments."""

@@ -99,7 +99,7 @@ class Around:
     def ends_answer(self, stop: str) -> bool:
         """Return True if a stop string is the text with which the template closes an answer.
 
-        It may close questions, too.
+        The template may close questions with the same text.
         """
         closing = self.after_answer.lstrip()
         marker = _MARKER.match(closing)

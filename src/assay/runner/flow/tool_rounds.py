@@ -562,7 +562,7 @@ class ToolRounds:
         job: Job,
         error: AssayError,
     ) -> None:
-        """Leave a sample without a score because its tools failed. The next run tries it again."""
+        """Leave a sample unscored because its tools failed, so that the next run repeats it."""
         run = self._run
         sample = job.sample
         details = {"error": scrub(f"its tools: {error}")}
