@@ -71,7 +71,8 @@ def opening_mark(
     prompt: Sequence[int],
 ) -> str:
     """Return the opening mark at the end of a prompt; empty if there is none."""
-    tail = tokenizer.decode(list(prompt[-_TAIL:]), skip_special_tokens=False)
+    last_tokens = list(prompt[-_TAIL:])
+    tail = tokenizer.decode(last_tokens, skip_special_tokens=False)
     return opening_mark_of(tail)
 
 
