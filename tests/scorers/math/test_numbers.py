@@ -746,3 +746,71 @@ def test_a_capital_scale_counts_before_what_is_counted(text, value):
     sample = Sample("a", target=str(value))
 
     assert NumberMatch()(sample, Output.of(text)).value == 1.0
+
+
+@each(
+    ("text", "value"),
+    [
+        ("5M", "5000000"),
+        ("The answer is 1.2K.", "1200"),
+        ("3B", "3000000000"),
+        ("2bn", "2000000000"),
+        ("5M users", "5000000"),
+        ("5 M€", "5000000"),
+        ("£5m", "5000000"),
+        ("$5 M", "5000000"),
+        ("$2.5MM", "2500000"),
+        ("The temperature is 300 K.", "300"),
+        ("0.5 M", "0.5"),
+        ("5m", "5"),
+        ("5MB", "5"),
+        ("The length is $5m$", "5"),
+    ],
+)
+def test_a_letter_behind_a_number_is_a_scale_or_a_unit(text, value):
+    assert NumberMatch()(Sample(id="a", target="1"), Output.of(text)).answer == value
+
+
+@each(
+    ("answer", "target", "equal"),
+    [
+        ("5M", "5000000", 1),
+        ("5M", "5 million", 1),
+        ("5M", "5 thousand", 0),
+        ("300K", "300", 1),  # kelvin
+        ("300 K", "300K", 1),
+        ("$5M", "5", 0),
+        ("3 bn", "3B", 1),
+    ],
+)
+def test_a_number_with_a_letter_that_may_be_a_unit_is_equal_in_both_readings(
+    answer, target, equal
+):
+    score = NumberMatch()(Sample(id="a", target=target), Output.of(answer))
+
+    assert score.value == equal
+
+
+@each(
+    ("text", "value"),
+    [
+        ("5! = 120", "120"),
+        ("120 = 5!", "120"),
+        ("The answer is 120 = 5!", "120"),
+        ("10!/7!", "720"),
+        (r"\boxed{5!}", "120"),
+        ("It is $5!$", "120"),
+        ("There are 5! ways.", "120"),
+        ("The number of ways is 5!.", "120"),
+        ("5!", "5"),
+        ("The answer is 5!", "5"),
+        ("So 2 + 3 = 5! Great.", "5"),
+        ("It is 5! - easy.", "5"),
+    ],
+)
+def test_a_factorial_is_read_where_the_sentence_goes_on(text, value):
+    assert NumberMatch()(Sample(id="a", target="1"), Output.of(text)).answer == value
+
+
+def test_a_target_has_factorials_and_no_exclamations():
+    assert NumberMatch()(Sample(id="a", target="5!"), Output.of("120")).value == 1

@@ -103,8 +103,12 @@ SCALES = {
     word: factor for factor, words in SCALE_WORDS.items() for word in words.split()
 }
 SCALES |= {"mil millones": 10**9, "mil millions": 10**9}
-LETTER_SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
-"""Letters that multiply the number before them; capitals only after money (`$5M`), since they are units as well."""
+LETTER_SCALES = {"K": 10**3, "M": 10**6, "MM": 10**6, "B": 10**9, "T": 10**12}
+"""Letters that multiply the number before them.
+
+Capitals are units as well. They are scales for certain beside money or before what is counted (`$5M`, `5M people`).
+Directly behind any other number they may be either (`5M`), and behind a blank they are units (`300 K`).
+"""
 PERCENT_WORDS = ("percent", "per cent", "pct", "prozent", "por ciento", "pour cent")
 
 
@@ -120,9 +124,9 @@ def _scale_word(word: str) -> str:
 
 _LONGEST_FIRST = sorted(SCALES, key=len, reverse=True)
 _PERCENT = "|".join(rf"(?i:{word})\b" for word in PERCENT_WORDS)
-# 20K dollars, 5M people
-_COUNTED = r"(?:us )?dollars?|usd|euros?|eur|pounds?|gbp|yen|yuan|rupees?|people"
-_LETTER_OF_SCALE = rf"k\b|[KMBT](?=\s(?i:{_COUNTED})\b)"
+# 20K dollars, 5M people, 5 M€
+_COUNTED = r"(?:us )?dollars?|usd|euros?|eur|pounds?|gbp|yen|yuan|rupees?|people|users"
+_LETTER_OF_SCALE = rf"k\b|[KMBT](?=\s(?i:{_COUNTED})\b|\s?{CURRENCY}(?!\d))"
 FACTOR = "|".join(
     (r"\\?%", _PERCENT, _LETTER_OF_SCALE, *map(_scale_word, _LONGEST_FIRST))
 )
@@ -179,9 +183,10 @@ def number_pattern(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
     )
     with_point = rf"(?P<whole>{whole})?(?P<part>\.\d+)?{_POWER}{_DENOMINATOR}"
     digits = any_of(_MIXED, with_comma, with_point)
-    # $5M, €3B, $5K
-    money_letter = r"(?(money)(?P<letter>[KMBT])\b|(?!))"
-    factor = rf"(?:\s?(?P<factor>{FACTOR})|{money_letter})?"
+    # $5M, $5 M, £5m, $5MM, but not the formula $5m$
+    money_letter = r"(?:\s(?=[KMBT]))?(?P<letter>[KMBTmbt]|MM)(?!\$)"
+    letter = rf"(?(money){money_letter}|(?P<unit>[KMBT]))(?!\w)"
+    factor = rf"(?:\s?(?P<factor>{FACTOR})|{letter})?"
     return re.compile(rf"(?<![\w.]){_SIGNS}{digits}{factor}")
 
 

@@ -9,6 +9,7 @@ answer, or directly after words that declare the answer.
 
 import re
 import unicodedata
+from math import factorial
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _RAISED = re.compile(r"[⁰¹²³⁴-⁹⁻⁺]+")
@@ -43,6 +44,12 @@ _SMALL_POWER = re.compile(
     r"(?:\{\s?(?P<braced>\d{1,2})\s?\}|(?P<exponent>\d{1,2}))(?![\w.,^]?\d|[A-Za-z])"
 )
 """`2^3`, `2^{10}`, `2**10`, `(-2)^3`."""
+_FACTORIAL = re.compile(r"(?<![\w.,])(\d{1,2})!(?!!)")
+# 5! = 120, 5!/3, "5! ways", "it is 5!.", $5!$, \boxed{5!}
+_SENTENCE_GOES_ON = re.compile(
+    r"\s?(?:[-+*/×·÷=]|\\times|\\cdot)\s?[\d(\\]|\s[a-z]|[.,;:$}]"
+)
+_BEHIND_FACTORIAL = re.compile(r"\d!\s?[-+*/×·÷(]\s?\Z")
 _UNDERLINED = re.compile(r"(?<![^\s(*`\"'])_{1,2}(?=[-+−$€£¥₹]?\d)")
 """The marks of emphasis before a number: `__42__`."""
 _TIME = re.compile(r"(?<![\d:.])([01]?\d|2[0-4]):([0-5]\d)(?![\d:])")
@@ -98,6 +105,8 @@ def one_spelling(text: str) -> str:
         )
     if "^" in text or "**" in text:
         text = _SMALL_POWER.sub(_power, text)
+    if "!" in text:
+        text = _FACTORIAL.sub(_factorial, text)
     if "_" in text:
         text = _UNDERLINED.sub("", text)
     if ":" in text:
@@ -109,6 +118,27 @@ def _power(match: re.Match[str]) -> str:
     """Return the value of a power of whole numbers."""
     base = int(match["signed"] or match["base"])
     return str(base ** int(match["braced"] or match["exponent"]))
+
+
+def _factorial(match: re.Match[str]) -> str:
+    """Return the value of `5!`; an exclamation stays unchanged.
+
+    It is a factorial if the sentence goes on behind it, if it follows another one (`5!/3!`), or if an equation shows
+    its value (`120 = 5!`).
+    """
+    value = str(factorial(int(match[1])))
+    before = match.string[max(0, match.start() - 200) : match.start()]
+    is_factorial = (
+        re.search(rf"(?<!\d){value}\s?=\s?\Z", before)
+        or _BEHIND_FACTORIAL.search(before)
+        or _SENTENCE_GOES_ON.match(match.string, match.end())
+    )
+    return value if is_factorial else match[0]
+
+
+def target_in_digits(target: str) -> str:
+    """Return a target with its factorials as numbers. A target has no exclamations."""
+    return _FACTORIAL.sub(lambda match: str(factorial(int(match[1]))), target)
 
 
 def _fraction(found: re.Match[str]) -> str:

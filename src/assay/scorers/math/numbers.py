@@ -36,7 +36,13 @@ from .number_patterns import (
     UNIT,
     number_pattern,
 )
-from .number_text import expected_in_digits, in_digits, one_spelling, parts_in_digits
+from .number_text import (
+    expected_in_digits,
+    in_digits,
+    one_spelling,
+    parts_in_digits,
+    target_in_digits,
+)
 
 _STRICT = re.compile(r"#### (-?[0-9.,]+)")
 _FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
@@ -51,6 +57,8 @@ class Quantity:
 
     value: Fraction
     factor: Fraction = Fraction(1)
+    may_be_unit: bool = False
+    """Whether the factor is a letter that is a unit as well: `5M` is 5 million or 5 molar."""
 
     @property
     def is_percent(self) -> bool:
@@ -60,13 +68,16 @@ class Quantity:
     def equals(self, other: "Quantity", relative_tolerance: float = 0.0) -> bool:
         """Return True if both mean the same number.
 
-        `50%` is both 0.5 and 50, since a target may leave the sign out. `5 million` is never 5.
+        `50%` is both 0.5 and 50, since a target may leave the sign out, and `5M` both 5,000,000 and 5, since M may be a
+        unit. `5 million` is never 5.
         """
         mine = self.value * self.factor
         others = other.value * other.factor
         if self._near(mine, others, relative_tolerance):
             return True
-        if self.is_percent == other.is_percent or max(self.factor, other.factor) > 1:
+        marked, bare = (self, other) if other.factor == 1 else (other, self)
+        is_sign_optional = marked.is_percent or marked.may_be_unit
+        if bare.factor != 1 or not is_sign_optional:
             return False
         return self._near(self.value, other.value, relative_tolerance)
 
@@ -177,6 +188,7 @@ class _Golds:
         matches: list[re.Match[str]] = []
         for target in targets:
             for part in _restated(target) or (target,):
+                part = target_in_digits(part)
                 match = _final(part, has_blanks=True, has_comma=True)
                 if match is not None:
                     matches.append(match)
@@ -416,7 +428,8 @@ def _quantity(number: re.Match[str]) -> Quantity:
     value = _magnitude(number)
     if number["sign"] in ("-", "−") or number["sign2"]:
         value = -value
-    return Quantity(value, _factor(number["factor"] or number["letter"]))
+    word = number["factor"] or number["letter"] or number["unit"]
+    return Quantity(value, _factor(word), may_be_unit=number["unit"] is not None)
 
 
 def _factor(word: str | None) -> Fraction:
@@ -425,7 +438,7 @@ def _factor(word: str | None) -> Fraction:
         return Fraction(1)
     if "%" in word or word.lower() in PERCENT_WORDS:
         return Fraction(1, 100)
-    return Fraction(LETTER_SCALES.get(word) or SCALES[word.lower()])
+    return Fraction(LETTER_SCALES.get(word.upper()) or SCALES[word.lower()])
 
 
 def _magnitude(number: re.Match[str]) -> Fraction:
