@@ -412,3 +412,17 @@ def test_options_that_name_others_stay_in_their_place():
     assert letters == {("one", "two", "Both A and B", "Neither")}
     assert {order[-1] for order in chinese} == {"以上都是"}
     assert len(plain) > 6
+
+
+def test_a_number_from_one_beside_numbered_columns_moves_with_its_option():
+    rows = [
+        {"question": "?", "option1": "x", "option2": "y", "answer": gold}
+        for gold in (1, 2, 1, 2)
+    ]
+    data = open_dataset(rows, columns={"choices": "option1,option2"})
+
+    shuffled = list(data.with_shuffled_choices(3))
+
+    assert len({sample.choices for sample in shuffled}) == 2
+    for sample in shuffled:
+        assert "AB"[sample.fields["answer"] - 1] == sample.target

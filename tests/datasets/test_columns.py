@@ -253,6 +253,85 @@ def test_rows_that_can_be_read_in_one_way_decide_for_the_others(
     )
 
 
+BLOOD = {"question": "?", "options": ["O", "A", "B", "AB"]}
+
+
+@each(
+    ("others", "letter"),
+    [
+        (["AB"], "B"),  # "AB" is no letter, so right answers are texts
+        (["O"], "B"),
+        (["D"], "A"),  # "D" is no text, so right answers are letters
+        (["D", "C", "C"], "A"),
+    ],
+)
+def test_other_rows_show_whether_a_letter_or_a_text_that_is_a_letter_is_meant(
+    others: list[str], letter: str
+) -> None:
+    rows = [{**BLOOD, "answer": gold} for gold in ("A", *others)]
+
+    (sample, *_) = open_dataset(rows)
+
+    assert isinstance(sample, Sample)
+    assert sample.target == letter
+
+
+@each("options", [["B", "A"], ["O", "A", "B", "AB"]])
+def test_a_letter_that_is_also_the_text_of_another_option_is_a_fault_if_no_row_decides(
+    options: list[str],
+) -> None:
+    row = {"question": "?", "options": options, "answer": "A"}
+
+    with pytest.raises(DataError, match="--columns answer=text, or --columns answer=l"):
+        open_dataset([row])
+
+    assert _one(row, columns={"answer": "text"}).target == "B"
+    assert _one(row, columns={"answer": "letter"}).target == "A"
+
+
+NUMBERED = {"question": "?", "option1": "cat", "option2": "dog"}
+
+
+@each("column", ["answer", "label"])
+@each(
+    ("golds", "letters"),
+    [
+        (("1", "2"), ["A", "B"]),
+        ((1, 1), ["A", "A"]),
+        ((1, 0), ["B", "A"]),
+        ((0, 0), ["A", "A"]),
+        (("dog", "A"), ["B", "A"]),
+    ],
+)
+def test_answers_beside_numbered_columns_count_from_one_unless_a_row_has_zero(
+    column: str, golds: Any, letters: list[str]
+) -> None:
+    rows = [{**NUMBERED, column: gold} for gold in golds]
+
+    samples = open_dataset(rows, columns={"choices": "option1,option2"})
+
+    assert [sample.target for sample in samples] == letters  # type: ignore[union-attr]
+
+
+def test_answers_beside_numbered_columns_that_count_from_zero_and_one_are_faults() -> (
+    None
+):
+    rows = [{**NUMBERED, "answer": gold} for gold in (0, 1, 2)]
+
+    samples = list(open_dataset(rows, columns={"choices": "option1,option2"}))
+
+    assert isinstance(samples[1], BadSample)
+    assert "from 0, of option B and the number, from 1, of option A" in str(
+        samples[1].error
+    )
+
+
+def test_columns_numbered_from_zero_count_from_zero() -> None:
+    row = {"question": "?", "ending0": "cat", "ending1": "dog", "label": 1}
+
+    assert _one(row, columns={"choices": "ending0,ending1"}).target == "B"
+
+
 def test_rows_that_disagree_decide_nothing() -> None:
     rows = [
         {**NUMBERS, "answer": 2},
@@ -281,7 +360,7 @@ def test_a_number_among_labels_is_a_label(gold: Any) -> None:
 def test_a_way_to_read_numbers_that_does_not_exist_is_refused() -> None:
     with pytest.raises(
         UsageError,
-        match=r"answer cannot be 'gold'; fix: text or index.*target=gold names the column",
+        match=r"answer cannot be 'gold'; fix: letter, text, index, number.*target=gold names the column",
     ):
         _one({"question": "?", "gold": "x"}, columns={"answer": "gold"})
 

@@ -121,7 +121,7 @@ class SpokenSample:
             )
         answer = first_of(row, read.target)
         if options and answer is not None:
-            target: Any = letter_of(answer, options, (), "answer", is_index=False)
+            target: Any = letter_of(answer, options, (), "answer")
         else:
             target = reference_of(answer)
         key = first_of(row, IDS)

@@ -198,7 +198,7 @@ def answer_of(
     if is_blank(answer) or answer == []:
         return None
     if options:
-        return letter_of(answer, options, (), "answer", is_index=False)
+        return letter_of(answer, options, (), "answer")
     if isinstance(answer, (list, tuple)):
         return tuple(as_text_list(answer, "answer"))
     if looks_like_list(answer):

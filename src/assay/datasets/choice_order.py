@@ -171,7 +171,9 @@ def _reorder_row(
         row.update(zip(cells, _in_order(old_cells, order), strict=True))
     target = columns.target
     if target in row:
-        row[target] = _move_target_cell(row[target], sample.targets, moved)
+        row[target] = _move_target_cell(
+            row[target], sample.targets, moved, columns.is_numbered
+        )
     return row
 
 
@@ -207,15 +209,19 @@ def _move_target_cell(
     cell: object,
     targets: Sequence[Any],
     moved: Mapping[str, str],
+    is_numbered: bool,
 ) -> object:
     """Return the cell of the right answer after the reordering.
 
-    Letters and indexes from 0 change, other values do not.
+    Letters, indexes from 0 and numbers of numbered columns change, other values do not.
     """
     if isinstance(cell, (list, tuple)):
-        return [_move_target_cell(entry, targets, moved) for entry in cell]
+        return [_move_target_cell(entry, targets, moved, is_numbered) for entry in cell]
     if isinstance(cell, int) and not isinstance(cell, bool):
-        return _move_index(cell, targets, moved)
+        index = _move_index(cell, targets, moved)
+        if index == cell and is_numbered:
+            return _move_index(cell - 1, targets, moved) + 1
+        return index
     if not isinstance(cell, str):
         return cell
     match = _LETTER_CELL.fullmatch(cell)

@@ -3,9 +3,9 @@
 Options are a list, a dictionary of labels to texts, `{"text": […], "label": […]}`, a JSON list in a text cell, or
 columns A, B, C…. The right option is named by its letter, its label, its index from 0, or its text.
 
-A number is first compared with the labels. After that it is an index from 0 or the text of an option, depending on the
-column and on the setting `answer`. If neither decides, and both readings are possible and differ, `TwoReadings` is
-raised.
+An answer is first compared with the labels. After that it may be a letter, an index from 0, the text of an option, or a
+number from 1 (of columns such as option1). The setting `answer`, the name of the column and the other rows decide. If
+none does, and the readings differ, `TwoReadings` is raised.
 """
 
 import math
@@ -21,27 +21,40 @@ from .faults import RowFault
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MARKED_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
 """A letter in a form that some benchmarks use for the right answer: `(A)` or `A.`"""
-Way = Literal["text", "index"]
-"""How a number in the column of right answers is read: as an option's text, or as its index."""
+Way = Literal["text", "letter", "index", "number"]
+"""How a right answer is read: as an option's text, its letter, its index from 0, or its number from 1."""
+WAYS: tuple[Way, ...] = ("letter", "text", "index", "number")
+"""The ways in the order in which they are tried if nothing says how right answers are read."""
 
 
 class TwoReadings(RowFault):
-    """Raised if the right answer is a number that is the text of one option and the index of another."""
+    """Raised if the right answer names different options in different ways, such as by its text and by its index."""
 
     def __init__(
         self,
         gold: object,
-        by_text: int,
-        by_index: int,
+        readings: Mapping[Way, int],
         column: str,
     ) -> None:
+        meanings = []
+        for way, index in readings.items():
+            meanings.append(f"the {_WAY_NAMES[way]} of option {LETTERS[index]}")
+        settings = [f"--columns answer={way}" for way in readings]
         super().__init__(
-            f"the right answer is the text of option {LETTERS[by_text]} and the number, from 0, of option"
-            f" {LETTERS[by_index]}",
+            f"the right answer is {' and '.join(meanings)}",
             column=column,
             got=gold,
-            fix="say which is meant: --columns answer=text, or --columns answer=index",
+            fix=f"say which is meant: {', or '.join(settings)}",
         )
+        self.ways = tuple(readings)
+
+
+_WAY_NAMES = {
+    "text": "text",
+    "letter": "letter",
+    "index": "number, from 0,",
+    "number": "number, from 1,",
+}
 
 
 def options_of(value: object, column: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -167,95 +180,75 @@ def letter_of(
     texts: Sequence[str],
     labels: Sequence[str],
     column: str,
+    ways: Sequence[Way] = WAYS,
     *,
-    is_index: bool | None,
+    is_numbered: bool = False,
 ) -> object:
     """Return the letter of the right option, or a tuple of letters if several are right.
 
-    `is_index` says how a number is read first: True as an index from 0, False as an option's text. `None` means that
-    no setting decides, and an ambiguous number raises `TwoReadings`.
+    Of several readings, the first of `ways` counts. If none of them is possible, readings that name different options
+    raise `TwoReadings`. For `is_numbered` see `readings`.
     """
     if isinstance(gold, Sequence) and not isinstance(gold, (str, bytes)):
         return tuple(
-            letter_of(entry, texts, labels, column, is_index=is_index) for entry in gold
+            letter_of(entry, texts, labels, column, ways, is_numbered=is_numbered)
+            for entry in gold
         )
-    by_text, by_index = readings(gold, texts, labels)
-    if (
-        is_index is None
-        and by_text is not None
-        and by_index is not None
-        and by_text != by_index
-    ):
-        raise TwoReadings(gold, by_text, by_index, column)
-    first, second = (by_index, by_text) if is_index else (by_text, by_index)
-    index = second if first is None else first
-    if index is None:
-        letters = ", ".join(LETTERS[: len(texts)])
-        fix = f"give a letter ({letters}), a number from 0, or the text of an option"
-        if str(gold).strip() == str(len(texts)):
-            fix += "; numbers that count from 1 make the other rows wrong, too"
-        raise RowFault(
-            f"the right answer is not among the {len(texts)} options",
-            column=column,
-            got=gold,
-            fix=fix,
-        )
-    return LETTERS[index]
-
-
-def way_of(
-    gold: object,
-    texts: Sequence[str],
-    labels: Sequence[str],
-) -> Way | None:
-    """Return how a number that names the right option must be read: as text or index; None if both are possible.
-
-    Letters and labels are no evidence, because they mean the same in both readings.
-    """
-    by_text, by_index = readings(gold, texts, labels)
-    if by_index is not None:
-        if by_text is None:
-            return "index"
-        return None
-    is_text = (
-        by_text is not None
-        and not labels
-        and texts[by_text] in _spellings_of(gold, texts)
+    indexes = readings(gold, texts, labels, is_numbered=is_numbered)
+    for way in ways:
+        if way in indexes:
+            return LETTERS[indexes[way]]
+    if len(set(indexes.values())) > 1:
+        raise TwoReadings(gold, indexes, column)
+    for index in indexes.values():
+        return LETTERS[index]
+    letters = ", ".join(LETTERS[: len(texts)])
+    fix = f"give a letter ({letters}), a number from 0, or the text of an option"
+    if str(gold).strip() == str(len(texts)):
+        fix += "; numbers that count from 1 make the other rows wrong, too"
+    raise RowFault(
+        f"the right answer is not among the {len(texts)} options",
+        column=column,
+        got=gold,
+        fix=fix,
     )
-    return "text" if is_text else None
 
 
 def readings(
     gold: object,
     texts: Sequence[str],
     labels: Sequence[str],
-) -> tuple[int | None, int | None]:
-    """Return two option indexes for `gold`: read as a letter, label or text, and read as an index from 0."""
+    *,
+    is_numbered: bool = False,
+) -> dict[Way, int]:
+    """Return the indexes of the options that a right answer may mean, by the way of reading it.
+
+    A label is never anything else. Numbers from 1 are possible if the options are in columns that are numbered from 1
+    (`is_numbered`).
+    """
     spellings = _spellings_of(gold, texts)
-    letters = LETTERS[: len(texts)]
     for text in spellings:
         if text in labels:
-            return list(labels).index(text), None
-    if spellings and len(spellings[0]) == 1 and spellings[0] in letters:
-        return letters.index(spellings[0]), None
-    if spellings and spellings[-1].isascii() and spellings[-1].isdigit():
-        by_index = int(spellings[-1])
-    else:
-        by_index = len(texts)
-    if by_index < len(texts):
-        as_index = by_index
-    else:
-        as_index = None
+            return {"letter": list(labels).index(text)}
+    indexes: dict[Way, int] = {}
     for text in spellings:
         if text in texts:
-            return list(texts).index(text), as_index
-    if spellings:
+            indexes["text"] = list(texts).index(text)
+            break
+    letters = LETTERS[: len(texts)]
+    if spellings and len(spellings[0]) == 1 and spellings[0] in letters:
+        indexes["letter"] = letters.index(spellings[0])
+    if spellings and spellings[-1].isascii() and spellings[-1].isdigit():
+        number = int(spellings[-1])
+        if number < len(texts):
+            indexes["index"] = number
+        if is_numbered and 1 <= number <= len(texts):
+            indexes["number"] = number - 1
+    if spellings and not indexes:
         letter = _MARKED_LETTER.fullmatch(spellings[0])
-    else:
-        letter = None
-    if letter is not None and letter[1].upper() in letters:
-        return letters.index(letter[1].upper()), None
-    return None, as_index
+        if letter is not None and letter[1].upper() in letters:
+            indexes["letter"] = letters.index(letter[1].upper())
+    return indexes
 
 
 def _spellings_of(

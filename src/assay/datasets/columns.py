@@ -5,8 +5,8 @@ by the user: `columns={"input": "q", "target": "gold", "choices": "A,B,C", "imag
 the column does not exist. A column that the user names for one role is never guessed for another: with `target=text`
 the column `text` is not also the question. The mapping is computed once per set of columns.
 
-The key `answer` names no column. It says how numbers in the target column are read: `answer=text` or `answer=index`
-(from 0).
+The key `answer` names no column. It says how right answers are read: `answer=text`, `answer=letter`, `answer=index`
+(from 0) or `answer=number` (from 1).
 """
 
 import re
@@ -25,7 +25,15 @@ from .cells import (
     is_missing,
     tools_of,
 )
-from .choices import LETTERS, Way, letter_of, options_from_cells, options_of, way_of
+from .choices import (
+    LETTERS,
+    WAYS,
+    Way,
+    letter_of,
+    options_from_cells,
+    options_of,
+    readings,
+)
 from .faults import RowFault
 from .reach import Reach
 from .row_media import KINDS, column_list, media_columns, media_of, within_reach
@@ -61,14 +69,13 @@ CONVENTION: dict[str, tuple[str, ...]] = {
     "weight": (),
 }
 ANSWER = "answer"
-"""The setting that says how numbers in the column of the right option are read."""
+"""The setting that says how the column of the right option is read."""
 OPTION_PREFIXES = ("option", "choice", "opt", "op")
 # option_a, optionA, "Option A", choice_b, opa
 OPTION_COLUMN = re.compile(
     rf"(?P<prefix>{'|'.join(OPTION_PREFIXES)})[ _-]?(?P<letter>[a-z])", re.IGNORECASE
 )
 """Pattern of the names of columns that hold one option each, such as `option_a`."""
-WAYS = ("text", "index")
 PARTS = (*CONVENTION, *KINDS, ANSWER)
 LISTED = frozenset({"choices", *KINDS})
 """Roles for which several columns may be named, separated by commas."""
@@ -94,6 +101,8 @@ class Columns:
     target: str | None = None
     choices: str | None = None
     option_cells: tuple[str, ...] = ()
+    is_numbered: bool = False
+    """True if the options are in columns that are numbered from 1, such as option1, option2."""
     messages: str | None = None
     turns: str | None = None
     tools: str | None = None
@@ -104,8 +113,8 @@ class Columns:
     cluster: str | None = None
     weight: str | None = None
     """The column that says how much a row counts. Used only if the user names it."""
-    is_index: bool | None = None
-    """True if numbers in the target column are option indexes from 0, False if they are texts, None if undecided."""
+    answer: Way | None = None
+    """How a right answer that may be read in several ways is read, by the setting or by the other rows."""
     instead: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
     """For each column matched by name, other columns for the same role.
 
@@ -175,7 +184,8 @@ class Columns:
                 choices,
                 labels,
                 column or "",
-                is_index=self._reads_index(column or ""),
+                self._ways_in(column or ""),
+                is_numbered=self.is_numbered,
             )
         else:
             target = as_target(target, self.source)
@@ -258,16 +268,19 @@ class Columns:
     def _is_empty(self, cell: object) -> bool:
         return is_missing(cell) or (cell == "" and self.source == "table")
 
-    def _reads_index(self, column: str) -> bool | None:
-        """Return True if numbers in a column of right answers are indexes, False for texts, None if undecided.
+    def _ways_in(self, column: str) -> tuple[Way, ...]:
+        """Return the ways in which right answers in a column are read, the first that is possible counting.
 
-        A setting decides, else the name of the column.
+        A setting decides, else the name of the column. Answers in columns of numbered options may count from 1.
         """
-        is_said = self.is_index != _counts_options(self.target or "")
-        return self.is_index if is_said else _counts_options(column)
+        if self.answer is not None:
+            return (self.answer, *WAYS)
+        if _counts_options(column) and not self.is_numbered:
+            return ("index",)
+        return ()
 
     def way_of(self, row: Mapping[str, Any]) -> Way | None:
-        """Return the only possible reading of numbers in this row's right answer; `None` if both are possible."""
+        """Return the only possible reading of this row's right answer; `None` if several are possible."""
         try:
             column = self._filled_column(row, self.target)
             if column is None:
@@ -276,13 +289,12 @@ class Columns:
             choices, labels = self._options(row)
         except (KeyError, RowFault):
             return None
-        if not choices:
-            return None
-        if isinstance(gold, (list, tuple)):
-            golds = gold
-        else:
-            golds = (gold,)
-        ways = {way_of(value, choices, labels) for value in golds}
+        golds = gold if isinstance(gold, (list, tuple)) else (gold,)
+        ways: set[Way] = set()
+        for value in golds:
+            possible = readings(value, choices, labels, is_numbered=self.is_numbered)
+            if len(possible) == 1:
+                ways.update(possible)
         if len(ways) == 1:
             return ways.pop()
         return None
@@ -392,7 +404,11 @@ def find_columns(
         others = tuple(name for name in candidates if name not in busy)
         if others:
             instead[parts[part]] = others
-    is_index = _counts_options(parts["target"] or "")
+    answer = settings.get(ANSWER)
+    is_numbered = bool(parts["option_cells"]) and all(
+        re.search(rf"(?<!\d)0?{number}\Z", name)
+        for number, name in enumerate(parts["option_cells"], 1)
+    )
     more = [
         parts[part]
         for part in (
@@ -413,7 +429,8 @@ def find_columns(
         tuple(names),
         media=media,
         tags=tuple(tags),
-        is_index=settings[ANSWER] == "index" if ANSWER in settings else is_index,
+        is_numbered=is_numbered,
+        answer=next((way for way in WAYS if way == answer), None),
         lacking=tuple(lacking),
         instead=instead,
         plain=plain,
@@ -438,11 +455,9 @@ def _single_columns(
     }
 
 
-def _counts_options(column: str) -> bool | None:
-    """Return True if a column's name shows that digits in it are indexes of options, else `None`."""
-    if column.lower() in INDEX_COLUMNS or column.lower().endswith("_index"):
-        return True
-    return None
+def _counts_options(column: str) -> bool:
+    """Return True if a column's name shows that digits in it are indexes of options."""
+    return column.lower() in INDEX_COLUMNS or column.lower().endswith("_index")
 
 
 def _columns_in_settings(
@@ -518,7 +533,9 @@ def check_given(
     for part, name in settings.items():
         if part == ANSWER:
             if name not in WAYS:
-                fix = f"text or index, how numbers are read; target={name} names the column"
+                fix = (
+                    f"{', '.join(WAYS)}: how it is read; target={name} names the column"
+                )
                 faults.append(
                     UsageError(
                         f"columns: answer cannot be {name!r}",

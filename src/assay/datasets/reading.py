@@ -76,8 +76,8 @@ ROW_BITS = 40
 OnDuplicate = Literal["error", "first", "suffix"]
 Find = Callable[[tuple[str, ...], Columns | None], Columns]
 """Function that returns the mapping for rows with these columns, given the mapping of the first rows."""
-Decide = Callable[[], Way | None]
-"""Function that reads all rows and returns how a number as right answer is meant; `None` if the rows do not show it."""
+Decide = Callable[[Sequence[Way]], Way | None]
+"""Function that reads all rows and returns which of several ways a right answer is meant in; `None` if that is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Reading:
         find: Find,
         rules: RowRules,
         reach: Reach = ANYWHERE,
-        decide: Decide = lambda: None,
+        decide: Decide = lambda ways: None,
     ) -> None:
         self._shards = shards
         self._head = head
@@ -327,8 +327,8 @@ def sample_of(
     """Return a row as a sample. If its right answer is ambiguous, read it as the other rows require."""
     try:
         return mapping.sample(row, sample_id, reach)
-    except TwoReadings:
-        way = decide()
+    except TwoReadings as fault:
+        way = decide(fault.ways)
         if way is None:
             raise
-        return replace(mapping, is_index=way == "index").sample(row, sample_id, reach)
+        return replace(mapping, answer=way).sample(row, sample_id, reach)

@@ -343,21 +343,22 @@ class Samples:
             self._decide,
         )
 
-    def _decide(self) -> Way | None:
-        """Return how numbers that name the right answer are read, if all rows that show it agree.
+    def _decide(self, possible: Sequence[Way]) -> Way | None:
+        """Return which of several ways the right answers are read in, if all rows that show it agree.
 
-        Reads all rows, once.
+        If no row shows it, numbers of options in numbered columns count from 1. Reads all rows, once.
         """
         if self._ways is None:
             self._ways = self._all_ways()
-        if len(self._ways) == 1:
-            return next(iter(self._ways))
-        return None
+        ways = self._ways.intersection(possible)
+        if len(ways) == 1:
+            return ways.pop()
+        return "number" if not ways and "number" in possible else None
 
     def _all_ways(self) -> set[Way]:
         """Read all rows.
 
-        Return the readings (text, index) of a number as right answer that at least one row requires.
+        Return the ways of reading the right answer that at least one row requires.
         """
         mappings: dict[tuple[str, ...], Columns] = {}
         ways: set[Way] = set()

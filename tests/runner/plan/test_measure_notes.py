@@ -286,6 +286,35 @@ def test_a_note_names_numbered_options_that_the_prompt_leaves_out(tmp_path, name
     assert f"--columns 'choices={names[0]},{names[1]}'" in note
 
 
+@pytest.mark.parametrize(("golds", "start"), [((1, 2), 1), ((1, 0), 0)])
+def test_a_note_says_how_answers_count_numbered_options(tmp_path, golds, start):
+    rows = [
+        {"id": str(n), "question": "Who?", "option1": "Al", "option2": "X", "answer": n}
+        for n in golds
+    ]
+    data = write_rows(tmp_path, rows)
+
+    result = assay.run(
+        str(data),
+        model=lambda messages: "A",
+        columns={"choices": "option1,option2"},
+        output=str(tmp_path / "run"),
+    )
+
+    (note,) = [note for note in result.notes if "counts the options" in note]
+    assert f"from {start} (1 is {['X', 'Al'][start]!r})" in note
+
+
+def test_a_note_names_options_that_are_letters_of_other_options(tmp_path):
+    row = {"id": "1", "question": "Type?", "options": ["O", "A", "AB"], "answer": "AB"}
+    task = assay.Task("t", dataset=[row])
+
+    result = assay.run(task, lambda messages: "C", output=str(tmp_path))
+
+    assert result.value("choice") == 1.0
+    assert any("'A' are letters themselves" in note for note in result.notes)
+
+
 def test_a_template_that_shows_the_context_needs_no_note(tmp_path):
     rows = [{"id": "1", "question": "Who?", "context": "Bob did it.", "answer": "Bob"}]
     task = assay.Task("t", dataset=rows, template="{{ context }}\n{{ question }}")

@@ -84,7 +84,6 @@ class ToSample:
                 texts,
                 (),
                 "answer",
-                is_index=False,
             )
         if looks_like_list(answer):
             try:

@@ -96,6 +96,7 @@ def context_notes(planned: PlannedTask) -> Iterator[str]:
     prompt = planned.first_prompt()
     if sample is None or prompt is None:
         return
+    yield from _numbering_note(planned, sample)
     text = "\n".join(message.text for message in prompt.messages)
 
     def is_left_out(name: str) -> bool:
@@ -122,6 +123,27 @@ def context_notes(planned: PlannedTask) -> Iterator[str]:
         )
 
 
+def _numbering_note(planned: PlannedTask, sample: Sample) -> Iterator[str]:
+    """Yield a note on how right answers count the options, if these are in columns such as option1 and option2."""
+    columns = planned.samples.head.columns
+    if columns is None or not columns.is_numbered or columns.target is None:
+        return
+    gold = str(sample.fields.get(columns.target)).strip()
+    letter = sample.target
+    if not gold.isdecimal() or not isinstance(letter, str) or gold in sample.choices:
+        return
+    start = int(gold) - LETTERS.index(letter)
+    if start == 0:
+        other = "number from 1"
+    else:
+        other = "index from 0"
+    yield (
+        f"{planned.task.name}: the column {columns.target} counts the options from {start} "
+        f"({gold} is {sample.choices[int(gold) - start]!r}); "
+        f"--columns answer={other.partition(' ')[0]} reads it as {other}"
+    )
+
+
 def scorer_notes(
     samples: Iterable[Sample | BadSample],
     scorers: Sequence[tuple[str, Any]],
@@ -134,6 +156,12 @@ def scorer_notes(
         yield (
             f"options such as {file_name!r} are names of files, and only the names are sent: put the files into a "
             "column `images` in order, and name them in the options: 'image 1', 'image 2'"
+        )
+    lettered = _letter_among_options(rows)
+    if lettered and any(name == "choice" for name, _ in scorers):
+        yield (
+            f"options such as {lettered!r} are letters themselves: an answer {lettered!r} is read as the letter that "
+            "the prompt shows before an option"
         )
     targets = [str(row.targets[0]) for row in rows if row.targets]
     if not targets:
@@ -177,6 +205,16 @@ def _file_among_options(rows: Sequence[Sample]) -> str:
     if not options or not all(map(_MEDIA_FILE.fullmatch, options)):
         return ""
     return options[0]
+
+
+def _letter_among_options(rows: Sequence[Sample]) -> str:
+    """Return an option whose text is the letter of another option; empty if there is none."""
+    for row in rows:
+        letters = LETTERS[: len(row.choices)]
+        for letter, option in zip(letters, row.choices, strict=False):
+            if len(option) == 1 and option in letters and option != letter:
+                return option
+    return ""
 
 
 def _advice_for(targets: Sequence[str]) -> tuple[str, str] | None:
