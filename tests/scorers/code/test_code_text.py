@@ -5,8 +5,9 @@ Whether an answer passes by HumanEval's plain rule (prompt and completion, cut a
 """
 
 import pytest
+from each_row import each
 
-from assay.scorers.code.code_text import blocks, completed, whole_program
+from assay.scorers.code.code_text import completed, fenced_blocks, whole_program
 
 BEFORE = "import math\n\ndef half(x):\n    return x / 2\n\n"
 SIGNATURE = 'def area(r: float) -> float:\n    """The area of a circle."""\n'
@@ -116,4 +117,45 @@ def test_the_indentation_of_a_fence_is_not_part_of_its_code():
         "1. The code:\n   ```python\n   def f(x):\n       return x\n\n   ```\n2. Done."
     )
 
-    assert blocks(text) == ["def f(x):\n    return x\n\n"]
+    assert [block.code for block in fenced_blocks(text)] == [
+        "def f(x):\n    return x\n\n"
+    ]
+
+
+DOCSTRING = (
+    'def f():\n    """Example:\n    ```\n    f()\n    ```\n    """\n    return 1\n'
+)
+NARROW = DOCSTRING.replace("    ", "  ")
+FLUSH = 'def f():\n    """\n```\nf()\n```\n    """\n    return 1\n'
+SHORT = "def f():\n    return 1\n"
+
+
+@each(
+    ("text", "code"),
+    [
+        (f"```python\n{DOCSTRING}```\nDone.", DOCSTRING),
+        (f"```python\n{NARROW}```\nDone.", NARROW),
+        (f"```python\n{FLUSH}```\nDone.", FLUSH),
+        (f"````python\n{FLUSH}````", FLUSH),
+        (f"~~~\n{FLUSH}~~~", FLUSH),
+        (f"```python\n{SHORT}    ```\nDone, thanks.", SHORT),
+        (f"```python\n{SHORT}    ```\n\nUsage:\n```sh\nf\n```", SHORT),
+        (f"```python\n{SHORT}``` That is it.\nMore", SHORT),
+        (f"```python\n{SHORT}```\r\nDone", SHORT),
+        (
+            "1. First:\n\n   ```python\n   def f():\n       return 1\n   ```\n2. Done",
+            SHORT,
+        ),
+        (f"```\n```python\n{SHORT}```", SHORT),
+    ],
+)
+def test_a_block_ends_at_its_own_fence(text, code):
+    program, rule = whole_program(text)
+
+    assert (program.replace("\r", ""), rule) == (code, "fence")
+
+
+def test_a_program_that_is_not_python_ends_at_the_first_fence_that_closes_it():
+    text = "```python\ndef f(:\n```\nAn example:\n```sh\nls\n```"
+
+    assert [block.code for block in fenced_blocks(text)] == ["def f(:\n", "ls\n"]

@@ -2,6 +2,7 @@
 
 import pytest
 from code_scores import score
+from each_row import each
 
 from assay.core import Outcome
 from assay.sandbox import choose
@@ -91,7 +92,7 @@ def test_tests_that_call_nothing_are_a_fault_of_the_data(tests):
     found = score(Runs(), WRONG, tests=tests)
 
     assert found.outcome is Outcome.DATA_ERROR
-    reasons = ("call nothing", "check nothing", "takes arguments", "neither code nor")
+    reasons = ("call nothing", "takes arguments", "neither code nor")
     assert any(reason in found.details["reason"] for reason in reasons)
 
 
@@ -110,7 +111,7 @@ def test_code_that_calls_what_it_tests_stays_as_it_is(tests):
 
 def test_the_fault_names_what_is_defined():
     with pytest.raises(
-        NothingRuns, match="the tests define check, helper and call nothing"
+        NothingRuns, match=r"passes the tests \(check, helper\): they call nothing"
     ):
         runnable(["def check(f): ...\ndef helper(): ..."])
 
@@ -157,3 +158,90 @@ def test_a_program_that_lacks_a_module_is_wrong_and_names_it():
     found = score(Runs(), "import numpy\n" + RIGHT, tests="assert double(2) == 4")
 
     assert (found.value, found.details["missing_module"]) == (0.0, "numpy")
+
+
+CLASS = "import unittest\nclass T(unittest.TestCase):\n    "
+CANNOT_FAIL = [
+    "double(2) == 4",
+    "print(double(2) == 4)",
+    "def test_a():\n    double(2) == 4",
+    "def check(c):\n    c(2) == 4\ncheck(double)",
+    "double(2) == 4 and double(3) == 6",
+    "not double(2) == 5",
+    "4 in double(2)",
+    "def test_a():\n    pass",
+    "def test_a(): ...",
+    "def test_a():\n    'x'",
+    "assert True",
+    f"{CLASS}@unittest.skip('x')\n    def test_a(self):\n        self.assertEqual(double(2), 4)",
+    "import unittest\n@unittest.skip('x')\nclass T(unittest.TestCase):\n    def test_a(self):\n"
+    "        self.assertEqual(double(2), 4)",
+    f"{CLASS}def test_a(self):\n        self.skipTest('x')\n        self.assertEqual(double(2), 4)",
+    "import unittest\ndef test_a():\n    raise unittest.SkipTest('x')\n    assert double(2)==4",
+    "async def main():\n    assert double(2) == 4\nmain()",
+    "async def test_a():\n    assert double(2) == 4\ntest_a()",
+    "async def main():\n    assert double(2) == 4\nif __name__ == '__main__':\n    main()",
+    f"{CLASS}async def test_a(self):\n        self.assertEqual(double(2), 4)",
+    "def check(c):\n    assert c(2)==4\nif __name__ == '__main__':\n    pass",
+    "import unittest\nclass TestX(unittest.TestCase):\n    def check_it(self):\n"
+    "        self.assertEqual(double(2),4)",
+    "class TestX:\n    def check_it(self):\n        assert double(2)==4",
+    "import unittest\nclass TestX(unittest.TestCase):\n    pass\nunittest.main()",
+    "try:\n    assert double(2)==4\nexcept AssertionError:\n    print('failed')",
+    "def test_a():\n    try:\n        assert double(2)==4\n    except Exception as e:\n        print(e)",
+    "[double(n) == 2*n for n in range(3)]",
+    "all(double(n) == 2*n for n in range(3))",
+    "CASES=[(2,4)]\nfor a,b in CASES:\n    double(a)==b",
+]
+CAN_FAIL = [
+    f"{CLASS}@unittest.skip('x')\n    def test_a(self):\n        self.assertEqual(double(2), 4)\n"
+    "    def test_b(self):\n        self.assertEqual(double(2), 4)",
+    "import unittest, sys\nclass T(unittest.TestCase):\n"
+    "    @unittest.skipIf(sys.version_info<(3,),'x')\n    def test_a(self):\n        self.assertEqual(double(2), 4)",
+    "import asyncio\nasync def main():\n    assert double(2) == 4\nasyncio.run(main())",
+    "import unittest\nclass T(unittest.IsolatedAsyncioTestCase):\n    async def test_a(self):\n"
+    "        self.assertEqual(double(2), 4)",
+    "try:\n    assert double(2)==4\nexcept AssertionError:\n    print('x')\n    raise",
+    "import sys\ntry:\n    assert double(2)==4\nexcept AssertionError:\n    sys.exit(1)",
+    "try:\n    double(None)\n    assert False\nexcept TypeError:\n    pass",
+    "try:\n    double(None)\nexcept Exception:\n    pass\nelse:\n    assert False",
+    "try:\n    double(None)\n    ok=False\nexcept Exception:\n    ok=True\nassert ok",
+    f"{CLASS}def test_a(self):\n        try:\n            double(2)\n        except Exception:\n"
+    "            self.fail('x')",
+    "print(double(2))",
+    "def check(c):\n    def inner():\n        assert c(2)==4\n    inner()\ncheck(double)",
+    "def helper(c): c(2)\nhelper(double)",
+    "def eq(a,b):\n    if a != b: raise ValueError\neq(double(2), 4)",
+    "import numpy as np\nnp.testing.assert_allclose(double(2), 4)",
+    "import pytest\ndef test_a():\n    with pytest.raises(ValueError):\n        double('x')",
+    "def ok(c):\n    assert c(2)==4\ndef test_a():\n    ok(double)",
+    "class Checker:\n    def go(self):\n        assert double(2)==4\nChecker().go()",
+    "import unittest\nclass Base(unittest.TestCase):\n    def test_a(self):\n"
+    "        self.assertEqual(double(2),4)\nclass T(Base): pass",
+    "check = lambda c: c(2)\ncheck(double)",
+    "assert all(double(n) == 2*n for n in range(3))",
+    "import sys\nif double(2) != 4:\n    sys.exit(1)",
+    "isinstance(double(2), int)",
+]
+
+
+@each("tests", CANNOT_FAIL)
+def test_tests_in_which_nothing_can_fail_are_refused(tests):
+    with pytest.raises(NothingRuns, match="every program passes"):
+        runnable([tests])
+
+
+@each("tests", CAN_FAIL)
+def test_tests_in_which_something_can_fail_are_run(tests):
+    compile(runnable([tests]), "tests", "exec")
+
+
+@needs_sandbox
+def test_a_skipped_function_does_not_fail_the_program():
+    tests = (
+        "import unittest\ndef test_a():\n    raise unittest.SkipTest('later')\n"
+        "def test_b():\n    assert double(2) == 4"
+    )
+
+    assert score(Runs(), RIGHT, tests=tests).value == 1.0
+    assert score(Runs(), WRONG, tests=tests).value == 0.0

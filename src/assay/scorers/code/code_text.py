@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
@@ -12,13 +14,11 @@ LONGEST_PARSED = 300_000
 """Longest code that is parsed: Python's parser takes seconds for more, and no function is so long."""
 _MOST_TRIES = 40
 _BEGINS = re.compile(r"(?:import|from|def|async\s+def|class|@)\b|@")
+_MOST_FENCES = 12
+_LANGUAGE = re.compile(r"[ \t]*([\w+#-]*)")
+# ```python, ~~~, a list entry's indented ```
 _FENCE = re.compile(
-    r"""
-    ^(?P<indent>[ \t]*)(?:```+|~~~+)[ \t]*(?P<language>[\w+#-]*)[^\n]*\n
-    (?P<code>.*?)
-    (?:^[ \t]*(?:```+|~~~+)[ \t]*$|\Z)
-    """,
-    re.MULTILINE | re.DOTALL | re.VERBOSE,
+    r"^(?P<indent>[ \t]*)(?P<marks>```+|~~~+)(?P<info>[^`\n]*)$", re.MULTILINE
 )
 _LANGUAGE_MARKS = {
     "python": ("python", "py", "python3"),
@@ -34,18 +34,67 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _DEFINITION = re.compile(r"^(?:(?:async\s+)?def|class)\s+([^\W\d]\w*)", re.MULTILINE)
 
 
-def blocks(text: str) -> list[str]:
-    """Return the contents of all fenced blocks. The last one may lack its closing fence."""
-    return [_code_of(match) for match in _FENCE.finditer(text)]
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The content of a fenced block."""
+
+    language: str
+    """The first word after the opening fence, in lower case."""
+    code: str
 
 
-def _code_of(match: re.Match[str]) -> str:
-    """Return the code of a fenced block, without the indentation of its fence, as within an entry of a list."""
-    code, indent = match["code"], match["indent"]
-    if not indent:
-        return code
-    lines = [line.removeprefix(indent) for line in code.splitlines(keepends=True)]
-    return "".join(lines)
+def fenced_blocks(text: str) -> Iterator[Block]:
+    """Yield the fenced blocks. The last one may lack its closing fence."""
+    fences = list(_FENCE.finditer(text))
+    position = 0
+    for number, opening in enumerate(fences, 1):
+        if opening.start() < position:
+            continue
+        following = fences[number : number + _MOST_FENCES]
+        closing = _closing_of(opening, following)
+        yield _block(opening, closing)
+        if closing is None:
+            return
+        # A fence with a language closes nothing, so it also opens the next block.
+        position = (
+            closing.start() if len(closing["info"].split()) == 1 else closing.end()
+        )
+
+
+def _closing_of(
+    opening: re.Match[str], following: Sequence[re.Match[str]]
+) -> re.Match[str] | None:
+    """Return the fence that closes a block; None if the block ends with the text.
+
+    By CommonMark, it has the character of the opening fence, at least as many of them and no words, and is indented by
+    at most 3 columns more. If the code before it is not Python, as within a docstring, the first fence counts before
+    which the code is Python.
+    """
+    closing = [fence for fence in following if _closes(opening, fence)]
+    candidates = [*closing, *following, None]
+    if _block(opening, candidates[0]).language in ("", *_LANGUAGE_MARKS["python"]):
+        for fence in candidates:
+            if is_python(_block(opening, fence).code):
+                return fence
+    return closing[0] if closing else None
+
+
+def _closes(opening: re.Match[str], fence: re.Match[str]) -> bool:
+    columns = [len(match["indent"].expandtabs(4)) for match in (opening, fence)]
+    is_as_long = fence["marks"].startswith(opening["marks"])
+    return is_as_long and not fence["info"].strip() and columns[1] <= columns[0] + 3
+
+
+def _block(opening: re.Match[str], closing: re.Match[str] | None) -> Block:
+    """Return the block between two fences, without the indentation of its fence, as within an entry of a list."""
+    end = closing.start() if closing else len(opening.string)
+    code = opening.string[opening.end() + 1 : end]
+    indent = opening["indent"]
+    if indent:
+        lines = code.splitlines(keepends=True)
+        code = "".join(line.removeprefix(indent) for line in lines)
+    language = _LANGUAGE.match(opening["info"])
+    return Block(language[1].lower() if language else "", code)
 
 
 def last_block(text: str) -> str:
@@ -70,12 +119,12 @@ def whole_program(
     output; blocks that define no function or class named in `tests`, such as an example of a call; and, if the program
     `reads_input`, Python blocks that read none.
     """
-    fenced = [match for match in _FENCE.finditer(text) if match["code"].strip()]
+    fenced = [block for block in fenced_blocks(text) if block.code.strip()]
     if not fenced:
         return (text, "text")
     marks = _LANGUAGE_MARKS.get(language, (language,))
-    marked = [match for match in fenced if match["language"].lower() in marks]
-    programs = [_code_of(match) for match in marked or fenced]
+    marked = [block for block in fenced if block.language in marks]
+    programs = [block.code for block in marked or fenced]
     if tests:
         names = set(_NAME.findall(tests))
         tested = [
@@ -99,10 +148,11 @@ def completed(
     helpers. Any other answer continues the prompt and ends at the official stop sequences. As with EvalPlus, an answer
     that does not begin with a body but has the definition, alone or among prose without a fence, also replaces it.
     """
-    for block in blocks(text):
+    blocks = [block.code for block in fenced_blocks(text)]
+    for block in blocks:
         if entry and defines(block, entry):
             return f"{prompt_before(prompt, entry)}\n{block}", "fence"
-    inner = [block for block in blocks(text) if block.strip()]
+    inner = [block for block in blocks if block.strip()]
     if inner:
         return prompt + cut(inner[0]), "fence"
     # A body is indented. Text that is not may hold the whole function, which the stop sequences would cut off.

@@ -6,10 +6,17 @@ pass. The missing calls are added here. Code that calls what it tests by itself 
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+CATCHES_FAILURES = ("", "Exception", "BaseException", "AssertionError")
+"""The exceptions of `except` blocks that catch a failed assertion."""
+ENDS = re.compile(r"\b(?:_?exit|quit|fail)\Z")
+"""Functions that end a program or a test as failed: `sys.exit`, `pytest.fail`."""
+SKIPS = re.compile(r"\bskip\b|\bskipTest\b|\bSkipTest\b")
+"""Marks that skip a test under every condition."""
 FILLED_BY_DECORATORS = ("patch", "given")
 """Parts of the names of decorators that pass the arguments of a test."""
 
@@ -21,7 +28,10 @@ def _assay_run_tests(function_names, class_names):
 
     def call(function, *optional):
         wanted = len(inspect.signature(function).parameters) if optional else 0
-        result = function(*optional[:wanted])
+        try:
+            result = function(*optional[:wanted])
+        except unittest.SkipTest:
+            return
         if inspect.iscoroutine(result):
             asyncio.run(result)
 
@@ -68,7 +78,7 @@ def _assay_run_tests(function_names, class_names):
 
 
 class NothingRuns(ValueError):
-    """The test code would pass every program: it neither calls the program nor defines tests."""
+    """The test code would pass every program: nothing in it can fail."""
 
 
 def runnable(parts: Sequence[str]) -> str:
@@ -86,7 +96,7 @@ def runnable(parts: Sequence[str]) -> str:
             pieces = [TestCode(ast.parse(whole))]
         except SyntaxError:
             return whole  # the sandbox says where
-    if not any(piece.tests or piece.calls_program for piece in pieces):
+    if not any(map(can_fail, pieces)):
         raise NothingRuns(_describe(pieces))
     if not any(piece.tests or piece.is_changed for piece in pieces):
         return whole
@@ -139,26 +149,115 @@ class TestCode:
             for line in _definitions(self.statements)
         )
 
-    @property
-    def calls_program(self) -> bool:
-        """Whether the statements assert something, or call a function that is neither imported nor built in."""
-        other_names = {*dir(builtins), *_names_bound(self.statements)}
-        own_names = {line.name for line in _definitions(self.statements)}
-        for node in _executed(self.statements):
-            if isinstance(node, ast.Assert | ast.Raise):
-                return True
-            if isinstance(node, ast.Call):
-                root = _root_of(node.func)
-                if root is None or root in own_names or root not in other_names:
-                    return True
-        return False
-
     def written(self) -> str:
         """Return the code with calls of its tests at the end."""
         code = ast.unparse(ast.Module(self.statements, []))
         if not self.tests:
             return code
         return f"{code}\n_assay_run_tests({self.functions!r}, {self.kinds!r})\n"
+
+
+def can_fail(piece: TestCode) -> bool:
+    """Return True if code that is run asserts something, raises, or calls what is not imported, built in or its own.
+
+    Not run are tests that are always skipped, coroutines that nothing awaits, and functions that nothing calls.
+    Comparisons whose results are not used cannot fail, nor can code whose failures are caught and passed over.
+    """
+    definitions = {line.name: line for line in _definitions(piece.statements)}
+    known = {*dir(builtins), *_names_bound(piece.statements), *definitions}
+    coroutines = {
+        name
+        for name, line in definitions.items()
+        if isinstance(line, ast.AsyncFunctionDef)
+    }
+    unread = dict(definitions)
+    waiting: list[ast.AST] = list(piece.statements)
+    for name in piece.functions + piece.kinds:
+        line = unread[name]
+        if not isinstance(line, ast.ClassDef) or _may_have_tests(line):
+            waiting += _bodies(unread.pop(name))
+    while waiting:
+        node = waiting.pop()
+        if node in definitions.values():
+            continue
+        if isinstance(node, ast.Expr) and _is_discarded(node.value, coroutines):
+            continue
+        if isinstance(node, ast.Name) and node.id in unread:
+            waiting += _bodies(unread.pop(node.id))
+        if _fails(node, known):
+            return True
+        waiting += _children(node)
+    return False
+
+
+def _bodies(definition: ast.stmt) -> list[ast.stmt]:
+    """Return the statements of a function, or of the methods of a class that are run."""
+    decorators = getattr(definition, "decorator_list", [])
+    if any(SKIPS.search(ast.unparse(decorator)) for decorator in decorators):
+        return []
+    if isinstance(definition, FUNCTIONS):
+        first = [line for line in definition.body if not _is_text(line)][:1]
+        is_skipped = any(SKIPS.search(ast.unparse(line)) for line in first)
+        return [] if is_skipped else definition.body
+    if not isinstance(definition, ast.ClassDef):
+        return []
+    # unittest awaits the tests of no other class.
+    bases = " ".join(map(ast.unparse, definition.bases))
+    is_awaited = "TestCase" not in bases or "IsolatedAsyncio" in bases
+    is_test = _may_have_tests(definition) or definition.name.startswith("Test")
+    statements = []
+    for line in definition.body:
+        if not isinstance(line, FUNCTIONS) or (is_test and line.name[:4] != "test"):
+            continue
+        if isinstance(line, ast.FunctionDef) or is_awaited:
+            statements += _bodies(line)
+    return statements
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _is_discarded(value: ast.expr, coroutines: Container[str]) -> bool:
+    """Return True for a statement that only compares, such as `f(1) == 2`, or that does not await a coroutine."""
+    if isinstance(value, ast.BoolOp):
+        return all(_is_discarded(part, coroutines) for part in value.values)
+    if isinstance(value, ast.UnaryOp):
+        return _is_discarded(value.operand, coroutines)
+    if isinstance(value, ast.ListComp | ast.GeneratorExp):
+        return _is_discarded(value.elt, coroutines)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        is_built_in = hasattr(builtins, value.func.id)
+        compares = any(_is_discarded(part, coroutines) for part in value.args)
+        return value.func.id in coroutines or (is_built_in and compares)
+    return isinstance(value, ast.Compare)
+
+
+def _fails(node: ast.AST, known: Container[str]) -> bool:
+    """Return True for a statement or call that can fail. Of a call, only the function's name is looked at."""
+    if isinstance(node, ast.Assert):
+        return not isinstance(node.test, ast.Constant) or not node.test.value
+    if isinstance(node, ast.Call):
+        root = _root_of(node.func)
+        is_known = root is not None and root in known
+        return not is_known or ENDS.search(ast.unparse(node.func)) is not None
+    return isinstance(node, ast.Raise)
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes within a node, without statements whose failures are caught and passed over."""
+    if isinstance(node, ast.Try) and any(map(_passes_over, node.handlers)):
+        yield from (*node.handlers, *node.orelse, *node.finalbody)
+    else:
+        yield from ast.iter_child_nodes(node)
+
+
+def _passes_over(handler: ast.ExceptHandler) -> bool:
+    """Return True for a handler that catches a failed assertion, and neither raises nor exits itself."""
+    caught = handler.type
+    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    names = [ast.unparse(kind) if kind else "" for kind in kinds]
+    return any(name in CATCHES_FAILURES for name in names)
 
 
 def _without_guards(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -296,9 +395,9 @@ def _may_have_tests(statement: ast.ClassDef) -> bool:
 
 
 def _describe(pieces: Iterable[TestCode]) -> str:
-    names = []
-    for piece in pieces:
-        names += [line.name for line in _definitions(piece.statements)]
-    if not names:
-        return "the tests check nothing"
-    return f"the tests define {', '.join(names[:3])} and call nothing"
+    names = [line.name for piece in pieces for line in _definitions(piece.statements)]
+    listed = f" ({', '.join(names[:3])})" if names else ""
+    return (
+        f"every program passes the tests{listed}: they call nothing, assert nothing, catch each failure, "
+        "are skipped or are not awaited"
+    )
