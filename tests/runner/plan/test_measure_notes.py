@@ -333,3 +333,66 @@ def test_options_that_name_files_are_noted_unless_the_files_are_sent(tmp_path, c
     plain = write_rows(tmp_path, [{**row, "options": ["red", "b"]}])
     assert main(["check", plain]) == 0
     assert "names of files" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("scorer", "target", "advice"),
+    [
+        ("rouge", "Москва — столица", "rouge:words=cjk"),
+        ("rouge", "北京 2019", "rouge:words=cjk"),
+        ("bleu", "今天天气很好", "bleu:tokenize=zh"),
+        ("bleu", "今日はいい天気です", "bleu:tokenize=ja-mecab"),
+        ("f1", "今天天气很好", "f1:tokens=cjk"),
+        ("bleu", "Москва — столица", None),
+        ("rouge", "“Zürich” – œuvre 😀", None),
+        ("rouge:words=cjk", "Москва — столица", None),
+    ],
+)
+def test_a_note_names_the_option_for_targets_in_another_script(
+    tmp_path, scorer, target, advice
+):
+    data = write_rows(tmp_path, [{"question": "?", "answer": target}])
+
+    result = assay.run(
+        str(data),
+        model=lambda messages: target,
+        scorer=scorer,
+        output=str(tmp_path / "run"),
+    )
+
+    notes = [note for note in result.notes if "in another script" in note]
+    assert [f"--scorer {advice} " in note for note in notes] == [True] * bool(advice)
+
+
+@pytest.mark.parametrize("scorer", ["f1", "quasi_exact"])
+def test_targets_without_words_are_scored_as_by_squad_and_noted(tmp_path, scorer):
+    # compute_f1 and compute_exact of SQuAD's evaluate-v2.0.py: 1 if both have no words.
+    data = write_rows(tmp_path, [{"question": "Article?", "answer": "The"}])
+
+    def value(answer):
+        folder = str(tmp_path / answer.strip("?"))
+        return assay.run(
+            str(data), model=lambda messages: answer, scorer=scorer, output=folder
+        )
+
+    assert value("an").value(scorer) == 1.0
+    assert value("word").value(scorer) == 0.0
+    assert any("'The' have no words" in note for note in value("the").notes)
+
+
+@pytest.mark.parametrize(("limit", "noted"), [(3, True), (4, False), (None, False)])
+def test_a_note_says_if_a_limit_takes_a_part_of_a_group(tmp_path, limit, noted):
+    rows = [{"question": f"{n}?", "answer": "x", "pair": n // 2} for n in range(6)]
+    data = write_rows(tmp_path, rows)
+
+    result = assay.run(
+        str(data),
+        model=lambda messages: "x",
+        columns={"group": "pair"},
+        limit=limit,
+        output=str(tmp_path / "run"),
+    )
+
+    notes = [note for note in result.notes if "values over groups" in note]
+    assert len(notes) == noted
+    assert all("--limit 3 takes only a part of 1 of 2 groups" in note for note in notes)

@@ -3,6 +3,7 @@ normalizer that fits the targets.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -14,6 +15,8 @@ from ..tasks.measure import is_plain
 from .planned_task import PlannedTask
 
 ROWS_LOOKED_AT = 200
+MOST_ROWS = 100_000
+"""Rows in which the other samples of a group are looked for."""
 MOST = 0.5
 """Minimum share of targets with the same form, such as a number, for which advice is given."""
 DEFAULTS = frozenset({"exact_match", "includes"})
@@ -56,6 +59,17 @@ CONTEXT_COLUMNS = (
     "code",
 )
 """Columns that usually belong to the question. Without a template, prompts leave them out."""
+_CJK = re.compile(r".*[\u3040-\u30ff\u3400-\u9fff].*", re.DOTALL)
+_KANA = re.compile(r".*[\u3040-\u30ff].*", re.DOTALL)
+# Cyrillic, Arabic, Hindi, Chinese, Korean …
+_NOT_LATIN = re.compile(r".*[\u0370-\u1dff\u2c00-\ud7af].*", re.DOTALL)
+SCRIPT_OPTIONS = (
+    ("rouge", "words", "ascii", _NOT_LATIN, "cjk"),
+    ("bleu", "tokenize", "13a", _KANA, "ja-mecab"),
+    ("bleu", "tokenize", "13a", _CJK, "zh"),
+    ("f1", "tokens", "words", _CJK, "cjk"),
+)
+"""Scorers whose default finds no words in a script: name, option, default, pattern of such targets, fitting value."""
 _MARKS = re.compile(r"[A-Z]|[.,;:!?\"“”…-](?:\s|$)")
 
 
@@ -166,6 +180,7 @@ def scorer_notes(
     targets = [str(row.targets[0]) for row in rows if row.targets]
     if not targets:
         return
+    yield from _word_notes(targets, scorers)
     literal = [name for name, _ in scorers if name in COMPARES_TEXT]
     advice = None
     if literal and _share(targets, _MARKED_NUMBER) > MOST:
@@ -205,6 +220,53 @@ def _file_among_options(rows: Sequence[Sample]) -> str:
     if not options or not all(map(_MEDIA_FILE.fullmatch, options)):
         return ""
     return options[0]
+
+
+def _word_notes(
+    targets: Sequence[str], scorers: Sequence[tuple[str, Any]]
+) -> Iterator[str]:
+    """Yield notes on scorers that find no words in targets: in those of another script, or of punctuation alone."""
+    from ...scorers.text.normalize_text import squad_words
+
+    options = dict(scorers)
+    noted = set()
+    for name, option, default, pattern, fitting in SCRIPT_OPTIONS:
+        is_default = getattr(options.get(name), option, None) == default
+        if is_default and name not in noted and _share(targets, pattern) > MOST:
+            noted.add(name)
+            yield (
+                f"{name} splits words as in English, and targets are in another script: "
+                f"--scorer {name}:{option}={fitting} finds their words"
+            )
+    wordless = [target for target in targets if target and not squad_words(target)]
+    names = " and ".join(sorted({"f1", "quasi_exact"} & options.keys()))
+    if wordless and names:
+        yield (
+            f"targets such as {wordless[0]!r} have no words without articles and punctuation: as in SQuAD, {names} "
+            "give 1 to every answer without words"
+        )
+
+
+def group_notes(planned: PlannedTask) -> Iterator[str]:
+    """Yield a note if `--limit` takes only some samples of a group."""
+    limit = planned.run.limit
+    if limit is None:
+        return
+    chosen = _group_sizes(planned.view())
+    if not chosen:
+        return
+    whole = _group_sizes(islice(planned.samples, MOST_ROWS))
+    incomplete = [group for group, size in chosen.items() if size < whole[group]]
+    if incomplete:
+        yield (
+            f"{planned.task.name}: --limit {limit} takes only a part of {len(incomplete)} of {len(chosen)} groups, "
+            f"such as {incomplete[0]!r}: values over groups are not those of whole groups"
+        )
+
+
+def _group_sizes(samples: Iterable[Sample | BadSample]) -> Counter[str]:
+    groups = (row.group for row in samples if isinstance(row, Sample))
+    return Counter(group for group in groups if group is not None)
 
 
 def _letter_among_options(rows: Sequence[Sample]) -> str:

@@ -57,7 +57,7 @@ from .checks import (
 )
 from .judges import check_judges, count_judges
 from .labels import with_unique_names
-from .measure_notes import context_notes, measure_notes, scorer_notes
+from .measure_notes import context_notes, group_notes, measure_notes, scorer_notes
 from .models import Refused, trusted_model
 from .planned_task import PlannedTask, digests_of
 from .protocol import protocol_of
@@ -185,6 +185,7 @@ def _plan_task(
         if _passes_checks(planned, faults):
             planned.notices += tuple(scorer_notes(planned.view(), prepared.scorers))
             planned.notices += tuple(context_notes(planned))
+            planned.notices += tuple(group_notes(planned))
             planned_tasks.append(planned)
     return planned_tasks
 

@@ -72,7 +72,7 @@ def _closing_of(
     """
     closing = [fence for fence in following if _closes(opening, fence)]
     candidates = [*closing, *following, None]
-    if _block(opening, candidates[0]).language in ("", *_LANGUAGE_MARKS["python"]):
+    if _language_of(opening) in ("", *_LANGUAGE_MARKS["python"]):
         for fence in candidates:
             if is_python(_block(opening, fence).code):
                 return fence
@@ -87,14 +87,19 @@ def _closes(opening: re.Match[str], fence: re.Match[str]) -> bool:
 
 def _block(opening: re.Match[str], closing: re.Match[str] | None) -> Block:
     """Return the block between two fences, without the indentation of its fence, as within an entry of a list."""
-    end = closing.start() if closing else len(opening.string)
-    code = opening.string[opening.end() + 1 : end]
+    text = opening.string
+    end = len(text) if closing is None else closing.start()
+    code = text[opening.end() + 1 : end]
     indent = opening["indent"]
     if indent:
         lines = code.splitlines(keepends=True)
         code = "".join(line.removeprefix(indent) for line in lines)
+    return Block(_language_of(opening), code)
+
+
+def _language_of(opening: re.Match[str]) -> str:
     language = _LANGUAGE.match(opening["info"])
-    return Block(language[1].lower() if language else "", code)
+    return language[1].lower() if language else ""
 
 
 def last_block(text: str) -> str:

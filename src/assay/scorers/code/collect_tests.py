@@ -164,12 +164,13 @@ def can_fail(piece: TestCode) -> bool:
     Comparisons whose results are not used cannot fail, nor can code whose failures are caught and passed over.
     """
     definitions = {line.name: line for line in _definitions(piece.statements)}
-    known = {*dir(builtins), *_names_bound(piece.statements), *definitions}
+    other_names = {*dir(builtins), *_names_bound(piece.statements), *definitions}
     coroutines = {
         name
         for name, line in definitions.items()
         if isinstance(line, ast.AsyncFunctionDef)
     }
+    own_definitions = set(definitions.values())
     unread = dict(definitions)
     waiting: list[ast.AST] = list(piece.statements)
     for name in piece.functions + piece.kinds:
@@ -178,13 +179,13 @@ def can_fail(piece: TestCode) -> bool:
             waiting += _bodies(unread.pop(name))
     while waiting:
         node = waiting.pop()
-        if node in definitions.values():
+        if node in own_definitions:
             continue
         if isinstance(node, ast.Expr) and _is_discarded(node.value, coroutines):
             continue
         if isinstance(node, ast.Name) and node.id in unread:
             waiting += _bodies(unread.pop(node.id))
-        if _fails(node, known):
+        if _fails(node, other_names):
             return True
         waiting += _children(node)
     return False
@@ -220,28 +221,34 @@ def _is_text(statement: ast.stmt) -> bool:
 
 def _is_discarded(value: ast.expr, coroutines: Container[str]) -> bool:
     """Return True for a statement that only compares, such as `f(1) == 2`, or that does not await a coroutine."""
-    if isinstance(value, ast.BoolOp):
-        return all(_is_discarded(part, coroutines) for part in value.values)
-    if isinstance(value, ast.UnaryOp):
-        return _is_discarded(value.operand, coroutines)
-    if isinstance(value, ast.ListComp | ast.GeneratorExp):
-        return _is_discarded(value.elt, coroutines)
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-        is_built_in = hasattr(builtins, value.func.id)
-        compares = any(_is_discarded(part, coroutines) for part in value.args)
-        return value.func.id in coroutines or (is_built_in and compares)
-    return isinstance(value, ast.Compare)
+    match value:
+        case ast.Compare():
+            return True
+        case ast.Call(func=ast.Name(id=name)) if name in coroutines:
+            return True
+        case ast.Call(func=ast.Name(id=name), args=[part, *_]):
+            return hasattr(builtins, name) and _is_discarded(part, coroutines)
+        case ast.UnaryOp(operand=part) | ast.BoolOp(values=[*_, part]):
+            return _is_discarded(part, coroutines)
+        case ast.ListComp(elt=part) | ast.GeneratorExp(elt=part):
+            return _is_discarded(part, coroutines)
+    return False
 
 
-def _fails(node: ast.AST, known: Container[str]) -> bool:
+def _fails(node: ast.AST, other_names: Container[str]) -> bool:
     """Return True for a statement or call that can fail. Of a call, only the function's name is looked at."""
-    if isinstance(node, ast.Assert):
-        return not isinstance(node.test, ast.Constant) or not node.test.value
-    if isinstance(node, ast.Call):
-        root = _root_of(node.func)
-        is_known = root is not None and root in known
-        return not is_known or ENDS.search(ast.unparse(node.func)) is not None
-    return isinstance(node, ast.Raise)
+    match node:
+        case ast.Raise():
+            return True
+        case ast.Assert(test=ast.Constant(value=value)):
+            return not value
+        case ast.Assert():
+            return True
+        case ast.Call(func=function):
+            root = _root_of(function)
+            is_other = root is None or root not in other_names
+            return is_other or ENDS.search(ast.unparse(function)) is not None
+    return False
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
