@@ -353,7 +353,9 @@ class Samples:
         ways = self._ways.intersection(possible)
         if len(ways) == 1:
             return ways.pop()
-        return "number" if not ways and "number" in possible else None
+        if ways or "text" in possible or "number" not in possible:
+            return None
+        return "number"
 
     def _all_ways(self) -> set[Way]:
         """Read all rows.

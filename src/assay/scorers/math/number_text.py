@@ -50,6 +50,8 @@ _SENTENCE_GOES_ON = re.compile(
     r"\s?(?:[-+*/×·÷=]|\\times|\\cdot)\s?[\d(\\]|\s[a-z]|[.,;:$}]"
 )
 _BEHIND_FACTORIAL = re.compile(r"\d!\s?[-+*/×·÷(]\s?\Z")
+_JOINED = re.compile(r"(?<=\d)_(?=\d{3}(?!\d))")
+"""The marks between thousands in `5_000_000`."""
 _UNDERLINED = re.compile(r"(?<![^\s(*`\"'])_{1,2}(?=[-+−$€£¥₹]?\d)")
 """The marks of emphasis before a number: `__42__`."""
 _TIME = re.compile(r"(?<![\d:.])([01]?\d|2[0-4]):([0-5]\d)(?![\d:])")
@@ -108,7 +110,7 @@ def one_spelling(text: str) -> str:
     if "!" in text:
         text = _FACTORIAL.sub(_factorial, text)
     if "_" in text:
-        text = _UNDERLINED.sub("", text)
+        text = _UNDERLINED.sub("", _JOINED.sub("", text))
     if ":" in text:
         text = _TIME.sub(r"\1 \2/60", text)
     return _MINUS.sub("-", text)
