@@ -329,7 +329,7 @@ def test_answers_beside_numbered_columns_that_count_from_zero_and_one_are_faults
 def test_a_number_beside_numbered_columns_that_is_also_a_text_is_a_fault() -> None:
     row = {"question": "?", "option1": "2", "option2": "1", "answer": 1}
 
-    with pytest.raises(DataError, match="the text of option B and .* of option A"):
+    with pytest.raises(DataError, match=r"the text of option B and .* of option A"):
         open_dataset([row], columns={"choices": "option1,option2"})
 
 

@@ -88,7 +88,10 @@ def _closes(opening: re.Match[str], fence: re.Match[str]) -> bool:
 def _block(opening: re.Match[str], closing: re.Match[str] | None) -> Block:
     """Return the block between two fences, without the indentation of its fence, as within an entry of a list."""
     text = opening.string
-    end = len(text) if closing is None else closing.start()
+    if closing is None:
+        end = len(text)
+    else:
+        end = closing.start()
     code = text[opening.end() + 1 : end]
     indent = opening["indent"]
     if indent:

@@ -126,7 +126,9 @@ _LONGEST_FIRST = sorted(SCALES, key=len, reverse=True)
 _PERCENT = "|".join(rf"(?i:{word})\b" for word in PERCENT_WORDS)
 # 20K dollars, 5M people, 5 M€
 _COUNTED = r"(?:us )?dollars?|usd|euros?|eur|pounds?|gbp|yen|yuan|rupees?|people|users"
-_LETTER_OF_SCALE = rf"k\b|[KMBTmb](?=\s(?i:{_COUNTED})\b|\s?{CURRENCY}(?!\d))"
+_LETTER_OF_SCALE = "|".join(
+    (r"k\b", rf"[KMBTmb](?=\s(?i:{_COUNTED})\b)", rf"[KMBT](?=\s?{CURRENCY}(?!\d))")
+)
 FACTOR = "|".join(
     (r"\\?%", _PERCENT, _LETTER_OF_SCALE, *map(_scale_word, _LONGEST_FIRST))
 )
