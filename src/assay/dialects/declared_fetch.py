@@ -1,8 +1,9 @@
-"""Download a file that a toolkit's dataset class declares by URL, to the path where that toolkit looks for it.
+"""Download a file that a toolkit's dataset class declares by URL, to the path that the toolkit expects.
 
-Downloads can be resumed: received bytes stay in a part file, and the next attempt requests the rest. The checksum
-(MD5 or SHA-256) is computed *after* the download; a file that does not match is never put in place. If no checksum
-is declared, a warning shows the digest.
+Downloads can be resumed: received bytes stay in a part file, and the next attempt
+requests the rest. The checksum (MD5 or SHA-256) is computed *after* the download; a
+file that does not match never gets to that path. If no checksum is declared, a warning
+shows the digest.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ def fetch_declared(
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(
         f".{path.name}.assay-part"
-    )  # Files that others left half downloaded belong to them.
+    )  # Part files of other tools are left alone.
     _download(url, part, allow_private, max_bytes)
     if checksum is None:
         actual = _digest(part, "sha256")
@@ -97,7 +98,7 @@ def _download(
     allow_private: bool,
     max_bytes: int,
 ) -> None:
-    """Append the missing bytes of the file behind `url` to `part`."""
+    """Download the part of the file at `url` that is still missing, and append it to `part`."""
     if part.exists():
         have = part.stat().st_size
     else:

@@ -1,17 +1,17 @@
-"""Turn a toolkit's name for a dataset, a model or a task, in any writing system, into a part of a file name."""
+"""Convert the name of a dataset, model or task, in any writing system, to a safe part of a file name."""
 
 import hashlib
 import re
 import unicodedata
 
 BYTES = 100
-"""Maximum bytes of one name, so that two names and a suffix stay below the 255 bytes that file systems allow."""
+"""Maximum length of one name in bytes. Two names and a suffix stay below the 255 bytes that file systems allow."""
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def file_name(name: str, limit: int = 80) -> str:
-    """Return `name` reduced to letters, digits, `.`, `_` and `-`; `run-` with a hash of it if no character is left."""
+    """Return `name` with only letters, digits, `.`, `_` and `-`. If none is left, return `run-` and a hash."""
     composed = unicodedata.normalize("NFC", name)
     cut = (
         _UNSAFE.sub("-", composed)

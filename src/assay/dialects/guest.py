@@ -1,12 +1,11 @@
 """Load files written for another toolkit. Only these files can import the toolkit's names.
 
-Such a file gets its own builtins, whose `__import__` knows the toolkit's names; so do the modules it imports. The
-rest of the process never sees those names, because the modules are in `sys.modules` under a prefix.
+Each such file, and each module it imports, gets builtins with an `__import__` that
+resolves the toolkit's names. The modules are in `sys.modules` under a prefix.
 
-One rule decides where a name comes from. If assay replaces the name, its module is used; otherwise the toolkit's,
-from the file's tree, the folder of the file, or the installed package. A user's module that shares only its name
-with a module of assay, and none of its content, is used as it is. `placing` decides which module of the tree a file
-is.
+A name comes from assay's module if there is a replacement, else from the toolkit's file
+in the tree around the file, in its folder or in the installed package. A user's module
+with only its name in common with assay's is imported unchanged.
 """
 
 import builtins
@@ -45,7 +44,7 @@ _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
 @contextmanager
 def forced(dialect: str | None) -> Iterator[None]:
-    """Inside the block, if `dialect` is a toolkit, let its names hide the user's own packages of the same names."""
+    """Let the toolkit's names hide the user's packages of the same names inside the block; None has no effect."""
     token = _forced.set(dialect)
     try:
         yield
@@ -54,7 +53,7 @@ def forced(dialect: str | None) -> Iterator[None]:
 
 
 class Guest:
-    """Loads the files of one user's folder that are written for one toolkit, and resolves their imports."""
+    """Loads the files in a user's folder that are written for a toolkit, and resolves their imports."""
 
     def __init__(
         self,
@@ -108,9 +107,9 @@ class Guest:
         *,
         force: bool = False,
     ) -> "Guest":
-        """Return the loader for a file, with the folders in which its imports are searched.
+        """Return the loader for a file, which searches imports in the toolkit's tree around the file.
 
-        These are the toolkit's tree around the file, or else the file's folder as the package that its imports suggest.
+        Outside of a tree, the file belongs to the package that its imports suggest.
         """
         mounts = mounts_of(file, names)
         folder = mounts[-1].folder
@@ -171,7 +170,7 @@ class Guest:
         name: str,
         package: str | None = None,
     ) -> ModuleType:
-        """Import a module as `importlib.import_module` does in a toolkit's file, for names computed at run time."""
+        """Import a module by a name computed at run time, as `importlib.import_module` does in a toolkit's file."""
         if name.startswith("."):
             dots = len(name) - len(name.lstrip("."))
             outer = self._bare(package or "")
@@ -204,7 +203,7 @@ class Guest:
         file: Path,
         name: str | None = None,
     ) -> ModuleType:
-        """Run a file once, under the module name that its location gives it. Exceptions are not caught."""
+        """Run a file once, under the module name derived from its location. Exceptions are not caught."""
         trust.check(file)
         with self._lock:
             if file in self._by_file:
@@ -224,7 +223,7 @@ class Guest:
             module = importlib.util.module_from_spec(spec)
             module.__dict__["__builtins__"] = self._builtins
             self._by_file[file] = module
-            # Pickles, dataclasses and `inspect` look modules and their parents up by name.
+            # Pickles, dataclasses and `inspect` look up modules and their parents by name.
             sys.modules.setdefault(self.prefix, ModuleType(self.prefix))
             sys.modules[full_name] = module
             try:
@@ -244,7 +243,7 @@ class Guest:
         if dotted_name is not None:
             return dotted_name.replace("-", "_")
         digest = hashlib.sha256(str(file).encode()).hexdigest()[:8]
-        # The last part is the file's own name, or its folder's, because toolkits register things under it.
+        # The last part is the name of the file or its folder, because toolkits use it as a registry key.
         return f"outside_{digest}.{_plain(file.parent.name if file.name == '__init__.py' else file.stem)}"
 
     def _is_users(
@@ -252,7 +251,7 @@ class Guest:
         name: str,
         names: Mapping[str, str],
     ) -> bool:
-        """Return True if a top-level name means a user's module that shares only its name with a module of assay."""
+        """Return True if a top-level name is a user's module that has only its name in common with assay's."""
         if "." in name:
             return False
         own_file = next(
@@ -289,7 +288,7 @@ class Guest:
         try:
             return builtins.__import__(absolute, globals, locals, names, 0)
         except ModuleNotFoundError as error:
-            if not self._outside.took_one_in(absolute, error):
+            if not self._outside.recorded_after_failure(absolute, error):
                 raise
             self._is_served.clear()
         return self._import_served(absolute, names, globals)
@@ -300,7 +299,7 @@ class Guest:
         scope: Fields | None,
         level: int,
     ) -> str | None:
-        """Return the dotted name of an import; `None` for a relative import that leaves the toolkit's modules."""
+        """Return the dotted name of an import; `None` for a relative import from outside the toolkit's modules."""
         if not level:
             return self._bare(name)
         package = str((scope or {}).get("__package__") or "")
@@ -310,7 +309,7 @@ class Guest:
         return None
 
     def _bare(self, name: str) -> str:
-        """Return a module's dotted name without the prefix that it has in `sys.modules`."""
+        """Remove the prefix that a module's dotted name has in `sys.modules`."""
         return name.removeprefix(f"{self.prefix}.")
 
     def _serves(self, name: str) -> bool:
@@ -366,7 +365,7 @@ class Guest:
         name: str,
         scope: Fields | None,
     ) -> ModuleNotFoundError:
-        """Return the error for a missing module or name. It says which file imports it and where assay searched."""
+        """Build the error for a missing module or name, with the importing file and the searched folders."""
         top = name.partition(".")[0]
         folders = []
         for m in self._mounts:
@@ -394,7 +393,7 @@ class Guest:
         )
 
     def _module(self, name: str) -> ModuleType:
-        """Return the module of a dotted name. It is built once, and set as an attribute of its parent."""
+        """Return the module for a dotted name. It is built once, and set as an attribute of its parent."""
         if name in self._by_name:
             return self._by_name[name]
         with self._lock:
@@ -418,7 +417,7 @@ class Guest:
         is_alone = not is_parent and not self._has_something_below(name)
         if ours is not None and file is None and is_alone:
             return ours
-        # A package of the tree is not run just because it is a parent: its names are found in its modules.
+        # A package of the tree is not run just as a parent: its names are found in its modules.
         is_package_of_tree = (
             file is not None
             and file.name == "__init__.py"
@@ -444,11 +443,11 @@ class Guest:
         return inside or self._folder_of(name) is not None
 
     def has_own(self, name: str) -> bool:
-        """Return True if the user or a checkout has a file for a dotted name that assay replaces."""
+        """Return True if the user's folder or a checkout has a file for a dotted name that assay replaces."""
         return self._file_of(name) is not None
 
     def own_module(self, name: str) -> ModuleType:
-        """Return the user's or the checkout's own module for a dotted name."""
+        """Return the module for a dotted name from the user's folder or from a checkout."""
         file = self._file_of(name)
         if file is None:
             raise ModuleNotFoundError(f"{self.root} has no module {name!r}", name=name)
@@ -481,9 +480,9 @@ class Guest:
         file: Path | None,
         attribute: str,
     ) -> object:
-        """Return the attribute of a module from the user's or the toolkit's own file rather than from assay.
+        """Return the attribute that the user's or the toolkit's own file defines, not assay's replacement.
 
-        A package's `__init__.py` is not run for an attribute that it only imports from another module.
+        A package's `__init__.py` is not run for attributes imported from other modules.
         """
         if file is not None:
             names = names_in(file)
@@ -572,9 +571,9 @@ class Guest:
         module: Overlay,
         scope: Fields | None,
     ) -> list[str]:
-        """Return the names that a star import adds from a toolkit's own file: only those that the importer uses.
+        """Return the names that a star import adds from a toolkit's file, limited to those the importing file uses.
 
-        This runs no more of the toolkit's files than necessary.
+        The limit avoids running more of the toolkit's files than necessary.
         """
         asker = (scope or {}).get("__file__")
         if asker:
@@ -590,7 +589,7 @@ class Guest:
 
 
 class _Unknown(ImportError):
-    """Raised if no file defines a module. The caller replaces it by an error with a better message."""
+    """Raised if no file defines a module. The caller replaces it with a more detailed error."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no module {name!r}", name=name)

@@ -1,8 +1,9 @@
 """Make a toolkit's names importable in a notebook session, until `disable`.
 
-The importing code decides. Cells, code typed at the prompt and the user's own files in the working folder get the
-names; any other file gets them only if no package of that name is installed. Nothing is put into `sys.modules`
-under a toolkit's names, so nothing is left behind. Typed code has no loader that could give it separate builtins.
+The importing code decides. Cells, code typed at the prompt and the user's own files in
+the working folder get the names; any other file gets them only if no package of that
+name is installed. `sys.modules` has no entry under a toolkit's name, so `disable`
+leaves nothing behind. Typed code has no loader that could give it separate builtins.
 This is therefore the only module that replaces `import` for the whole process.
 """
 
@@ -30,9 +31,10 @@ def enable(
     dialect: str,
     protocol: str = OURS,
 ) -> None:
-    """Make a toolkit's names importable in this session, even if a package of such a name is installed.
+    """Make a toolkit's names importable in this session, even if a package of the same name is installed.
 
-    `protocol="upstream"` chooses the toolkit's own rules where they differ from assay's.
+    `protocol="upstream"` selects the toolkit's own rules where they differ from
+    assay's.
     """
     if dialect not in DIALECTS:
         known_dialects = ", ".join(DIALECTS)
@@ -100,7 +102,7 @@ def _import_of_guest(
     scope: Fields,
     wanted: Sequence[str],
 ) -> ModuleType | None:
-    """Return the module that typed code gets for a name of an enabled toolkit; `None` leaves the import to Python."""
+    """Return the module of an enabled toolkit for an import in typed code; `None` leaves the import to Python."""
     guest = next(
         (g for g in reversed(list(_guests.values())) if g.provides(name)), None
     )
@@ -121,10 +123,10 @@ def _is_served(
     *,
     is_library: bool = False,
 ) -> bool:
-    """Return True if code that imports a toolkit's name gets it from assay: a cell, typed code, or a suitable file.
+    """Return True if the importing code gets a toolkit's name from assay.
 
-    Suitable are the user's own files in the working folder, and other files if no package of that name is
-    installed.
+    This holds for cells, typed code, the user's own files in the working folder, and
+    other files if no package of that name is installed.
     """
     file = scope.get("__file__")
     if scope.get("__name__") == "__main__" or file is None:

@@ -13,7 +13,7 @@ FALSE = frozenset({"false", "0", "no", "off"})
 
 
 def truth(text: str) -> bool:
-    """Parse `True` or `False` in any usual spelling. Refuse anything else."""
+    """Parse `True` or `False` in any usual spelling. Raise for anything else."""
     if text.lower() in TRUE | FALSE:
         return text.lower() in TRUE
     raise argparse.ArgumentTypeError(f"expected True or False, got {text!r}")
@@ -25,7 +25,7 @@ TYPES: Mapping[str, Callable[[str], Any]] = {
     "truth": truth,
 }
 NOTES = ("idle", "refused")
-"""Keys of an option's row that argparse does not know; `noted_options` returns the options that have one."""
+"""Keys of an option's row that are not arguments of argparse. `noted_options` returns the options that have one."""
 
 
 def option_rows(dialect: str) -> dict[str, dict[str, Record]]:
@@ -59,7 +59,7 @@ def _settings(row: Record) -> Record:
 
 
 def noted_options(dialect: str, note: str) -> Record:
-    """Return the options whose row has the key `note`, such as `refused`, each with the value of that key."""
+    """Return the options whose row has the key `note`, such as `refused`, each with that key's value."""
     return {
         names: row[note]
         for rows in option_rows(dialect).values()

@@ -1,7 +1,7 @@
 """Modules outside a toolkit's folder, on `PYTHONPATH` or installed, that import the toolkit's names.
 
-They are treated like the toolkit's own files. They are recognised by their text on their first import, or because
-the normal import failed on a toolkit's name.
+They are loaded like the toolkit's own files. They are recognised by their source on
+their first import, or when the normal import fails on a toolkit's name.
 """
 
 import re
@@ -28,9 +28,10 @@ class Outside:
             self._mention = re.compile(statement, re.MULTILINE)
 
     def is_guest(self, name: str) -> bool:
-        """Return True if a module imports the toolkit's names, judged by its text.
+        """Return True if the source of a module imports the toolkit's names.
 
-        Return False for modules that are already imported and for Python's standard library.
+        Return False for modules that are already imported and for Python's standard
+        library.
         """
         top = name.partition(".")[0]
         if top in self._mounts:
@@ -50,10 +51,11 @@ class Outside:
         self._mounts[top] = mount
         return True
 
-    def took_one_in(self, name: str, error: ModuleNotFoundError) -> bool:
+    def recorded_after_failure(self, name: str, error: ModuleNotFoundError) -> bool:
         """Return True if importing the outside module `name` failed because it imports the toolkit.
 
-        The module is then recorded, so that the next attempt loads it like the toolkit's own files.
+        The module is then recorded, so that the next attempt loads it like the
+        toolkit's own files.
         """
         missing = (error.name or "").partition(".")[0]
         top = name.partition(".")[0]
@@ -73,7 +75,7 @@ class Outside:
         return True
 
     def file_of(self, name: str) -> Path | None:
-        """Return the file of a recorded module that imports the toolkit; None for any other module."""
+        """Return the file of a recorded module that imports the toolkit; None for other modules."""
         mount = self._mounts.get(name.partition(".")[0])
         if mount is not None:
             return mount.file_of(name)
@@ -88,7 +90,7 @@ class Outside:
 
 
 def installed_mount(top: str) -> Mount | None:
-    """Return the folder with an installed module; None if loading a user's file made the module importable."""
+    """Return the folder of an installed module; None for one that only loading a user's file made importable."""
     spec = _found(top)
     # A folder without `__init__.py` is not an installed package: every folder of the working folder is one.
     if (
@@ -117,7 +119,7 @@ def _mount(spec: ModuleSpec) -> Mount | None:
 
 
 class _Only(Mount):
-    """A folder from which only the package or module named `package` is used."""
+    """A folder from which only one package or module is imported, the one named `package`."""
 
     def place_of(self, name: str) -> Path | None:
         is_meant = name == self.package or name.startswith(f"{self.package}.")

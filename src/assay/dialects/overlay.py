@@ -1,7 +1,8 @@
 """Modules that combine assay's replacement of a toolkit's module with the original, which provides all other names.
 
-Only a toolkit's own files see libraries with some names replaced by assay's. The `claims.LIBRARIES` of a dialect
-says which module provides the replacements; for example `datasets.load_dataset` runs loading scripts.
+Only a toolkit's own files see libraries with some names replaced by assay's. A
+dialect's `claims.LIBRARIES` lists the modules with the replacements; for example
+`datasets.load_dataset` runs loading scripts.
 """
 
 import importlib
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from .guest import Guest
 
 STANDS_IN = "STANDS_IN"
-"""Name of an attribute. A module of assay that has it is used only if the toolkit's own file is missing."""
+"""Name of an attribute that marks a module of assay as a fallback: it is used only without the toolkit's own file."""
 
 Find = Callable[[str], Any]
 """A function that returns the value of a name in the original module, or raises `AttributeError`."""
 
 
 class Overlay(ModuleType):
-    """A module with assay's names, and the original's for all others. The original is run only when one is needed."""
+    """A module with assay's names, and the original's for all others. The original runs when one is first accessed."""
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class Overlay(ModuleType):
         return value
 
     def __setattr__(self, attribute: str, value: object) -> None:
-        """Set a name. If it is assay's, set it also in the module where assay's own functions look it up."""
+        """Set a name here. If assay's module defines it, set it there too, where assay's functions look it up."""
         super().__setattr__(attribute, value)
         ours = self.__dict__.get("_ours")
         if (
@@ -91,9 +92,9 @@ class Overlay(ModuleType):
 
 
 class Part(ModuleType):
-    """A view of one of assay's modules with only those names that the toolkit's module has as well.
+    """A view of a module of assay with only those names that the toolkit's module also has.
 
-    Names that the module creates on access, in its own `__getattr__`, are supported, too.
+    It supports names that the module creates on access, in its `__getattr__`.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ def _is_child(
     ours: ModuleType | None,
     value: object,
 ) -> bool:
-    """Return True if a value is a submodule of assay's module. The toolkit has its own submodule of that name."""
+    """Return True if a value is a submodule of assay's module, which the toolkit's own submodule replaces."""
     return (
         ours is not None
         and isinstance(value, ModuleType)
@@ -150,9 +151,10 @@ def stands_for(
     name: str,
     names: Mapping[str, str],
 ) -> str | None:
-    """Return the module of assay that replaces a toolkit's module, by its longest known prefix; `None` if none does.
+    """Return the module of assay that replaces a toolkit's module; `None` if none does.
 
-    A result such as `module: name name …` means that assay replaces only these names.
+    The longest known prefix of `name` counts. `module: name name …` means that assay
+    replaces only these names.
     """
     parts = name.split(".")
     for size in range(len(parts), 0, -1):
@@ -172,8 +174,8 @@ def replacement(
 ) -> ModuleType | None:
     """Import the module of assay that `stands_for` returned; `None` if it does not exist.
 
-    A result with names, `module: name name …`, becomes a view with only these names. Names that depend on the loader
-    of the user's files, such as a registry, are created for `guest`.
+    For `module: name name …`, return a view with only these names. Names that depend on
+    the loader of the user's files, such as a registry, are created for `guest`.
     """
     if real is None:
         return None

@@ -9,7 +9,7 @@ from .shapes import Fields, Record
 
 
 def parameters_of(function: object) -> tuple[str, ...]:
-    """Return the names of a function's parameters, without a method's `self`; `*` and `**` if it takes any others."""
+    """Return a function's parameter names without the `self` of a method; `*` and `**` for variable arguments."""
     inner = getattr(function, "__func__", None)
     target = function if inner is None else inner
     try:
@@ -37,7 +37,7 @@ def _names(function: Any) -> tuple[str, ...]:
 
 
 def accepted_by(function: object, arguments: Fields) -> Record:
-    """Return the arguments for which a function has parameters; all of them if it takes any keyword."""
+    """Return the arguments that a function accepts by keyword; all of them if it has `**kwargs`."""
     names = parameters_of(function)
     return {
         name: arguments[name] for name in arguments if "**" in names or name in names

@@ -1,8 +1,9 @@
-"""Decide which module of a toolkit's tree a file is, so that its relative imports work as in that tree.
+"""Determine the module name of a toolkit's file, so that its relative imports work as in the toolkit's tree.
 
-A file below a folder with the tree's name (`vlmeval/dataset/mine.py`) is the module that its path names. A file
-outside of any tree is treated as a module of the package in which most of its relative imports exist, judged by
-the modules that assay replaces. A toolkit declares these in `names.toml`.
+A file below a folder with the tree's name (`vlmeval/dataset/mine.py`) has the module
+name of its path. A file outside of any tree is treated as a module of the package in
+which most of its relative imports exist, judged by the modules that assay replaces. A
+toolkit declares these in `names.toml`.
 """
 
 import importlib.util
@@ -30,7 +31,7 @@ class Mount:
     folder: Path
 
     def place_of(self, name: str) -> Path | None:
-        """Return the path for a dotted name, without `.py`; `None` for a name outside the package."""
+        """Return the path of a module by its dotted name, without `.py`; `None` for a name outside the package."""
         if not self.package:
             return self.folder.joinpath(*name.split("."))
         if name == self.package:
@@ -41,7 +42,7 @@ class Mount:
         return None
 
     def file_of(self, name: str) -> Path | None:
-        """Return the file of a dotted name, or `None` if there is none."""
+        """Return the file of the module with a dotted name, or `None` if there is none."""
         path = self.place_of(name)
         return module_file(path) if path is not None else None
 
@@ -88,9 +89,9 @@ def tree_above(
     file: Path,
     names: Mapping[str, str],
 ) -> Path | None:
-    """Return the innermost folder around a file that contains the toolkit's package.
+    """Return the innermost folder around a file that contains the toolkit's package; None if there is none.
 
-    It must have modules of the toolkit, not only its name. None if there is none.
+    It must contain modules of the toolkit, not only a folder with its name.
     """
     tops = {name.partition(".")[0] for name in names}
     for folder in file.parents:
@@ -101,14 +102,14 @@ def tree_above(
 
 @dataclass(frozen=True, slots=True)
 class FacadeModule:
-    """A toolkit's module that assay replaces: the file of the replacement, and the names it offers (None for all)."""
+    """A toolkit's module that assay replaces: the file of the replacement, and the names in it (None for all)."""
 
     file: Path
     part: frozenset[str] | None = None
 
     @property
     def offered(self) -> frozenset[str]:
-        """The names that the replacement offers, including those of its star imports."""
+        """The names that the replacement provides, including those of its star imports."""
         if self.part is not None:
             return self.part
         return _offered(self.file)
@@ -118,7 +119,7 @@ def _is_tree(
     folder: Path,
     names: Mapping[str, str],
 ) -> bool:
-    """Return True if a folder with the name of a toolkit's package contains a module that assay replaces."""
+    """Return True if a folder, which has the name of a toolkit's package, contains a module that assay replaces."""
     parts = _children(folder.name, facade_files(tuple(names.items())))
     return any(
         (folder / part).is_dir() or (folder / f"{part}.py").is_file() for part in parts
@@ -132,7 +133,7 @@ def home_of(
     """Return the toolkit's package in which most relative imports of a file exist; `None` if none of them does."""
     nodes = []
     for node in names_in(file).imports:
-        if node.level and not _is_beside(file, node, names):
+        if node.level and not _finds_user_file(file, node, names):
             nodes.append(node)
     if not nodes:
         return None
@@ -149,7 +150,7 @@ def _packages(
     modules: Mapping[str, FacadeModule],
     folder: str,
 ) -> Iterator[str]:
-    """Yield the toolkit's packages, top-level ones first, then a possible subpackage `folder` of each."""
+    """Yield the toolkit's packages: the top-level ones, then the possible subpackage `folder` of each."""
     names = set()
     for name, module in modules.items():
         if "." in name:
@@ -186,14 +187,14 @@ def _score(
     return score
 
 
-def _is_beside(
+def _finds_user_file(
     file: Path,
     node: ImportFrom,
     names: Mapping[str, str],
 ) -> bool:
-    """Return True if a relative import finds a file of the user's own, so that it says nothing about the package.
+    """Return True if a relative import finds a file of the user, so that it does not indicate a toolkit's package.
 
-    A copy of the toolkit's file does not count as the user's own.
+    A copy of the toolkit's file does not count as a file of the user.
     """
     imported = _imported_file(file, node)
     if imported is None:
@@ -209,7 +210,7 @@ def _is_beside(
 
 
 def _imported_file(file: Path, node: ImportFrom) -> Path | None:
-    """Return the file that a relative import names; `None` if it names no module or the file does not exist."""
+    """Return the file that a relative import refers to; `None` if it has no module name or the file does not exist."""
     folder = file.parents[min(node.level, len(file.parents)) - 1]
     if node.module:
         return module_file(folder.joinpath(*node.module.split(".")))
@@ -217,7 +218,7 @@ def _imported_file(file: Path, node: ImportFrom) -> Path | None:
 
 
 def _offered(ours: Path) -> frozenset[str]:
-    """Return the names that a module of assay offers in place of a toolkit's, including those of its star imports."""
+    """Return the names in a module of assay that replace a toolkit's, including those of its star imports."""
     names = names_in(ours)
     files = []
     for node in names.imports:
@@ -231,7 +232,7 @@ def absolute_name(
     module: str,
     level: int,
 ) -> str | None:
-    """Return the dotted name of a relative import in a package; `None` if it leads above the top."""
+    """Return the absolute dotted name of a relative import in a package; `None` if it goes above the top package."""
     if package:
         parts = package.split(".")
     else:
@@ -243,7 +244,7 @@ def absolute_name(
 
 @lru_cache(maxsize=32)
 def _modules_inside(name: str, folder: Path) -> dict[str, FacadeModule]:
-    """Return every module of a package of assay, by the dotted name that it has in the toolkit."""
+    """Return all modules inside a package of assay, by their dotted names in the toolkit."""
     modules = {}
     for file in sorted(folder.rglob("*.py")):
         parts = file.relative_to(folder).with_suffix("").parts
@@ -275,7 +276,7 @@ def facade_files(names: tuple[tuple[str, str], ...]) -> Mapping[str, FacadeModul
     for name in list(modules):
         outer = name.rpartition(".")[0]
         while outer and outer not in modules:
-            # A package that is only a parent.
+            # A parent package without a replacement.
             modules[outer] = FacadeModule(Path(outer) / "__init__.py", frozenset())
             outer = outer.rpartition(".")[0]
     return modules
@@ -303,9 +304,10 @@ def is_upstreams(
     name: str,
     names: Mapping[str, str],
 ) -> bool:
-    """Return True if a user's file or package is the toolkit's: it offers names that assay's replacement offers.
+    """Return True if a user's file or package is a copy of the toolkit's: it has names of assay's replacement.
 
-    A user may have a `pipeline.py` or `tasks/` that is unrelated to the toolkit. It shares none of these names.
+    A user may have a `pipeline.py` or `tasks/` that is unrelated to the toolkit. It has
+    none of these names.
     """
     modules = facade_files(tuple(names.items()))
     offered = names_in(theirs).exported

@@ -1,8 +1,8 @@
-"""Choose between assay's rules and the original toolkit's own rules, where the two differ.
+"""Choose between assay's rules and the original toolkit's rules, where the two differ.
 
-assay's rules are the default. `enable(NAME, protocol="upstream")`, `assay python --upstream` and the `--upstream`
-of a toolkit's command choose the toolkit's own for the rest of the process. Code with a difference asks
-`is_upstream(NAME)`.
+assay's rules are the default. `enable(NAME, protocol="upstream")`, `assay python
+--upstream` and the `--upstream` of a toolkit's command select the toolkit's rules for
+the rest of the process. Code that depends on the choice calls `is_upstream(NAME)`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,15 +14,15 @@ from ..core import EMPTY, UsageError
 OURS = "assay"
 UPSTREAM = "upstream"
 DOCUMENTED = "upstream@documented"
-"""The toolkit's own rules in the revision that its how-to document describes, if that is not the newest."""
+"""Protocol for the toolkit's rules in the revision of its how-to document, if that is not the newest."""
 
 _upstream: dict[str, str] = {}
 _here: ContextVar[Mapping[str, str]] = ContextVar("protocols", default=EMPTY)
-"""Protocols by toolkit for the current thread or task, which override those of the process."""
+"""Protocols by toolkit that apply in the current thread or asyncio task, and override those of the process."""
 
 
 def choose(dialect: str, protocol: str) -> None:
-    """Set the protocol of one toolkit for this process. Replicas and workers receive it when they start."""
+    """Set the protocol of one toolkit for this process. Worker processes receive it when they start."""
     if protocol not in (OURS, UPSTREAM, DOCUMENTED):
         raise UsageError(
             f"unknown protocol {protocol!r}",
@@ -34,7 +34,7 @@ def choose(dialect: str, protocol: str) -> None:
 
 
 def is_upstream(dialect: str) -> bool:
-    """Return True if the toolkit's own rules apply where they differ from assay's."""
+    """Return True if the toolkit's own rules were chosen."""
     here = _here.get().get(dialect)
     if here is None:
         return dialect in _upstream
@@ -46,9 +46,9 @@ def error_of_rule(
     error: Exception,
     upstreams: type[Exception],
 ) -> Exception:
-    """Return `error`, or under the toolkit's own rules an exception of the type `upstreams` with the same message.
+    """Return `error`; under the toolkit's own rules an exception of the type `upstreams` with the same message.
 
-    This is the type that the original toolkit raises.
+    `upstreams` is the type that the original toolkit raises.
     """
     if is_upstream(dialect):
         return upstreams(str(error))
@@ -62,7 +62,7 @@ def is_documented(dialect: str) -> bool:
 
 @contextmanager
 def following(dialect: str, protocol: str) -> Iterator[None]:
-    """Apply a protocol to one toolkit in this thread or task, while the context is active."""
+    """Apply a protocol to one toolkit inside the block, only in this thread or asyncio task."""
     token = _here.set({**_here.get(), dialect: protocol})
     try:
         yield

@@ -1,8 +1,9 @@
 """Recognise the toolkit for which a file or folder is written, by its imports or its layout.
 
-The file is not run for this. Each toolkit has a module that is quick to import, with `claims(path, imports)`, which
-returns the reason in words, or `None`. Its package has `tasks(path, run)`, which returns the tasks. `@upstream` after
-a file or folder requests the tasks under the toolkit's own rules, which `as_upstream(path, run)` returns.
+The file is not run for this. Each toolkit has a module that is quick to import, with
+`claims(path, imports)`, which returns the reason in words, or `None`. Its package has
+`tasks(path, run)`, which returns the tasks. A path that ends in `@upstream` selects the
+toolkit's own rules; its tasks come from `as_upstream(path, run)`.
 """
 
 import ast
@@ -26,7 +27,7 @@ DIALECTS = (
     "pipeline",
     "televal",
     "ulmeval",
-    # Before lm_eval: its files have all that those of lm-eval have, and more.
+    # Before lm_eval: its files also match the rules for files of lm-eval.
     "lmms_eval",
     "lm_eval",
     "harbor",
@@ -75,7 +76,7 @@ def _as_upstream(dialect: str) -> Any:
 def _is_chosen_from_a_folder(reference: str, run: object) -> bool:
     """Return True if a bare name is a task in a folder that the run also lists.
 
-    The folder's own entry returns that task.
+    Such a name needs no tasks, because the folder's entry returns them.
     """
     if Path(reference).suffix or Path(reference).exists():
         return False
@@ -126,7 +127,7 @@ def _dialect_of_model(
     reference: str,
     choice: str | None,
 ) -> str | None:
-    """Return the toolkit that a model's file fits. `choice` takes precedence if the file fits it, or fits none."""
+    """Return the toolkit for which a model's file is written. `choice` wins if the file fits it, or fits none."""
     if choice is not None:
         dialect_of(reference, choice)  # This raises for an unknown dialect name.
         path = Path(split_reference(reference)[0]).expanduser()
@@ -179,7 +180,7 @@ def dialect_of(
 
 
 def present_dialects() -> list[str]:
-    """Return the names of the supported toolkits, in the order in which a file is compared with them."""
+    """Return the names of the supported toolkits, in the order in which they are tried."""
     folder = Path(__file__).parent
     return [name for name in DIALECTS if (folder / name / "claims.py").exists()]
 
@@ -203,7 +204,7 @@ def files_named(name: str, folder: Path) -> list[str]:
 
 
 def library_name(name: str) -> tuple[str, str] | None:
-    """Return the toolkit whose installed library has a task of this name, and the task's full reference."""
+    """Return the toolkit and full reference of a task given without its library's prefix; None if unknown."""
     for dialect, knows in _functions("knows"):
         reference = knows(name)
         if reference is not None:
@@ -212,7 +213,7 @@ def library_name(name: str) -> tuple[str, str] | None:
 
 
 def _functions(name: str) -> Iterator[tuple[str, Function]]:
-    """Yield each toolkit whose module `claims` has a function of this name, with the function."""
+    """Yield each toolkit whose module `claims` defines the function `name`, and that function."""
     for dialect in present_dialects():
         claims = importlib.import_module(f".{dialect}.claims", __package__)
         function = getattr(claims, name, None)
@@ -239,7 +240,7 @@ def _imports_of(path: Path) -> frozenset[str]:
 
 
 def imported_names(path: Path) -> frozenset[str]:
-    """Return the dotted names that a Python file imports, relative ones with their dots; empty for another file."""
+    """Return the dotted names that a Python file imports, relative ones with their dots; empty for other files."""
     tree = parsed(path)
     if tree is None:
         return frozenset()

@@ -11,14 +11,14 @@ from ..models.answers import failure
 class RequestModel:
     """Base of adapters for users' model classes.
 
-    The user's object is built on first use and called in its own thread.
+    The user's object is built on first use and called in a separate thread.
     """
 
     name: str
     built: Any = None
     """The user's object; None until it is built."""
     prompt: Callable[[Sample, Prompt], Prompt | None]
-    """Builds a prompt with the user's object, if its class has a method for that."""
+    """Builds a prompt with the user's object; returns None if its class has no method for that."""
 
     def build(self) -> Any:
         """Return the user's object, built on first use."""
@@ -29,7 +29,7 @@ class RequestModel:
         raise NotImplementedError
 
     def load(self) -> None:
-        """Build the user's object now, so that a failure to build it is reported early."""
+        """Build the user's object now, so that an error in its constructor is reported early."""
         self.build()
 
     def generate(self, requests: Sequence[Request]) -> Any:
@@ -49,7 +49,7 @@ class RequestModel:
         return failure(error, self.name)
 
     def built_for_prompt(self) -> Any:
-        """Return the user's object, or None if it cannot be built. `load` reports that error once, not for each row."""
+        """Return the user's object, or None if it cannot be built. `load` reports that error once for all rows."""
         try:
             return self.build()
         except ModelError:

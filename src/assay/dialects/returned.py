@@ -1,4 +1,4 @@
-"""Checks and conversions for the values that users' functions return. Errors name the function."""
+"""Checks and conversions for the values that users' functions return. Errors include the function's name."""
 
 import inspect
 import math
@@ -21,7 +21,7 @@ def bare(value: Any) -> object:
 
 
 def plain(value: object) -> object:
-    """Return a value as types that JSON can store: arrays become lists. Any other value is returned unchanged."""
+    """Convert arrays in a value to lists, so that JSON can store it. Other values are returned unchanged."""
     if type(value) in LEAVES:
         return value
     if isinstance(value, Mapping):

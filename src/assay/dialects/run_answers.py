@@ -1,4 +1,4 @@
-"""Read the answered samples of a run, to write the prediction files of other toolkits."""
+"""Read the answered samples of a run, from which prediction files of other toolkits are written."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,9 +12,9 @@ def answered(
     samples: Iterable[object],
     answers: Mapping[Any, Sequence[Any]],
 ) -> Iterator[tuple[Sample, Sequence[Any]]]:
-    """Yield each sample whose last turn was answered, with its index entries, one for each turn.
+    """Yield each sample with an answer to its last turn, and its entries in the run's index, one for each turn.
 
-    `answers` are the entries of the run's index, by sample id and epoch.
+    `answers` has the entries of the run's index by sample id and epoch.
     """
     for sample in samples:
         if not isinstance(sample, Sample):
@@ -25,5 +25,5 @@ def answered(
 
 
 def output_of(reader: RunReader, entry: Any) -> Output:
-    """Return the stored output of an answer, given its entry in the run's index."""
+    """Return the stored output for an entry of the run's index."""
     return output_from_plain(reader.index.output(entry).output, reader.blobs)

@@ -7,7 +7,7 @@ from .shapes import Record
 
 
 def run_code(code: CodeType, scope: Record) -> None:
-    """Run a user's script as `__main__`, with the names in `scope`, which also receives those that the script defines.
+    """Run a user's script as `__main__`. Its global names are those in `scope`, to which it adds its own.
 
     By naming the script in the command, the user agreed to run it.
     """

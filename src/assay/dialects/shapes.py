@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Fields = Mapping[str, Any]
-"""A mapping by name that is only read: a row of data, a line of a file, keyword arguments, options."""
+"""A read-only mapping with string keys: a row of data, a line of a file, keyword arguments, options."""
 Record = dict[str, Any]
-"""A dictionary by name that its owner may change."""
+"""A dictionary with string keys that may be changed."""
 Function = Callable[..., Any]
 """A user's function with an unknown signature."""

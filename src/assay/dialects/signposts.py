@@ -18,7 +18,7 @@ def _tables() -> Record:
 
 
 def signpost(name: str) -> UsageError | None:
-    """Return an error with advice for a name that another tool has and assay has not; None for an unknown name."""
+    """Return an error with advice for a task name of another tool; None for an unknown name."""
     folded = name.lower().replace("-", "_")
     if folded.endswith((".yaml", ".yml")):
         return _file_of_another_tool(Path(name).expanduser())
@@ -32,7 +32,7 @@ def signpost(name: str) -> UsageError | None:
 
 
 def _file_of_another_tool(path: Path) -> UsageError | None:
-    """Return an error that says what to do with a YAML file of another tool; None if it is not such a file."""
+    """Return an error with advice for a YAML file of another tool; None for any other file."""
     if not path.is_file():
         return None
     keys = top_level_keys(path.read_text(encoding="utf-8", errors="replace"))
@@ -54,7 +54,7 @@ def _answer(name: str, row: Fields) -> UsageError:
 
 
 def _in_library(name: str) -> UsageError | None:
-    """Return the error for a task of an installed library that was named without its prefix."""
+    """Return the error for a task of an installed library that was given without its prefix."""
     entry = library_name(name)
     if entry is None:
         return None

@@ -51,7 +51,7 @@ class SourceNames:
         )
 
     def origin(self, name: str) -> tuple[ImportFrom, str] | None:
-        """Return the import statement that provides `name`, and its name in the imported module; None if none does."""
+        """Return the import statement that provides `name`, and its name in the imported module; else None."""
         for node in reversed(self.imports):
             for there, here in node.names:
                 if here == name and there != "*":
@@ -104,7 +104,7 @@ def _names_in(
 
 
 def _assigned_names(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> set[str]:
-    """Return the names that a statement assigns to."""
+    """Return the names to which a statement assigns a value."""
     if isinstance(node, ast.Assign):
         targets = node.targets
     else:
@@ -118,7 +118,7 @@ def _assigned_names(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> set[str
 
 
 def _texts(elements: Sequence[ast.expr]) -> frozenset[str] | None:
-    """Return the texts of a list literal such as `__all__`; None if one of its elements is not a literal text."""
+    """Return the strings in a list literal such as `__all__`; None if an element is not a string literal."""
     texts = []
     for element in elements:
         if not isinstance(element, ast.Constant) or not isinstance(element.value, str):
@@ -156,7 +156,7 @@ def missing_packages(
     file: Path,
     is_local: Callable[[str], bool],
 ) -> list[str]:
-    """Return the packages that a file imports at its top level, that are not local, and that are not installed."""
+    """Return the packages that a file imports at its top level and that are neither local nor installed."""
     missing: dict[str, None] = {}
     tree = parsed(file)
     for node in tree.body if tree is not None else ():
@@ -168,7 +168,7 @@ def missing_packages(
 
 
 def module_exists(name: str) -> bool:
-    """Return True if a module can be imported. Its parents are run, the module itself is not."""
+    """Return True if a module can be imported. Its parent packages are run, but not the module."""
     try:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):

@@ -7,7 +7,7 @@ import pytest
 from pipeline_files import write_rows
 
 from assay.dialects import protocol
-from assay.dialects.pipeline.dataset_registry import DatasetRegistry, asks_in_own_words
+from assay.dialects.pipeline.dataset_registry import DatasetRegistry, has_assay_wording
 
 QUESTION = {
     "question": "Best metal?",
@@ -57,7 +57,7 @@ def test_a_passage_of_one_word_is_its_own_prompt(tmp_path: Path):
 def test_whose_words_a_prompt_is_in_is_known():
     protocol.choose("pipeline", protocol.UPSTREAM)
     try:
-        assert asks_in_own_words("mmlu_pro_cot") and not asks_in_own_words("mmlu_pro")
+        assert has_assay_wording("mmlu_pro_cot") and not has_assay_wording("mmlu_pro")
     finally:
         protocol.choose("pipeline", protocol.OURS)
 
@@ -108,7 +108,7 @@ def test_a_checkout_at_hand_lends_its_words_and_sizes_as_upstream(checkout: Path
         3,
     )
     assert (passages.description, passages.default_batch_size) == ("their words", 256)
-    assert not asks_in_own_words("mmlu_pro_cot")
+    assert not has_assay_wording("mmlu_pro_cot")
 
 
 def test_by_default_a_checkout_lends_nothing(checkout: Path):

@@ -7,8 +7,8 @@ NAMES: dict[str, str] = {}
 """Modules that assay provides to files of Harbor. There are none, because its tasks import nothing from it."""
 CONFIG = "task.toml"
 INSTRUCTION = "instruction.md"
-MOST_LOOKED_AT = 200
-"""Maximum number of subfolders that are searched for a Harbor task."""
+MAX_SUBFOLDERS = 200
+"""Maximum number of subfolders that are searched for Harbor tasks."""
 
 
 def claims(
@@ -22,7 +22,7 @@ def claims(
         return f"it has a file {CONFIG}"
     with os.scandir(path) as entries:
         for number, entry in enumerate(entries):
-            if number >= MOST_LOOKED_AT:
+            if number >= MAX_SUBFOLDERS:
                 return None
             if entry.is_dir() and is_task_folder(Path(entry.path)):
                 return f"its folder {entry.name} has a file {CONFIG}"

@@ -50,7 +50,7 @@ class NeedsEngine(CannotRun):
 
 @dataclass(frozen=True)
 class Tiers:
-    """The ways to run a task (tier `host` or `container`) that a run may use, and this machine's container engine."""
+    """The tiers (`host` or `container`) that a run may use for its tasks, and the container engine of this machine."""
 
     name: TierName = "auto"
     engine_name: str = ""
@@ -59,12 +59,12 @@ class Tiers:
 
     @cached_property
     def engine(self) -> tuple[ContainerEngine | None, str]:
-        """The container engine, or None and the reason why there is none. It is searched once, when a task needs it."""
+        """The container engine; None and a reason if there is none. The search runs once, when first needed."""
         return find_engine(self.engine_name)
 
     @property
     def fix(self) -> str:
-        """Advice to the user if a task needs a container engine and none is available."""
+        """Advice for the error message if a task needs a container engine and none is available."""
         return f"install podman or start docker ({self.engine[1]})"
 
 
@@ -98,7 +98,7 @@ class ContainerPlan:
     image: str
     """Name of the image from which containers are started."""
     context: Path | None = None
-    """The folder with the Dockerfile to build; None if the task names a finished image."""
+    """The folder with the Dockerfile to build; None if the task uses a prebuilt image."""
     network: bool = False
     notes: tuple[str, ...] = ()
 
@@ -171,7 +171,7 @@ def _need_image(
 
 
 def _check_downloads(dockerfile: Dockerfile) -> None:
-    """Raise `CannotRun` if a RUN step downloads something. This is checked for builds without network."""
+    """Raise `CannotRun` if a RUN step downloads something. Called only for builds without network access."""
     for step in dockerfile.steps:
         if step.kind != "RUN":
             continue
@@ -182,7 +182,7 @@ def _check_downloads(dockerfile: Dockerfile) -> None:
 
 
 def program_that_downloads(text: str) -> str:
-    """Return the first program in a shell text that downloads something; empty if there is none."""
+    """Return the first program in a shell command line that downloads something; empty if there is none."""
     match = _INSTALLS.search(text)
     if match:
         return match[1]
@@ -196,7 +196,7 @@ def program_that_downloads(text: str) -> str:
 
 
 def _files_of(folder: Path) -> list[list[str]]:
-    """Return name, mode and digest of each file in a folder that is built into an image."""
+    """Return the name, mode and digest of each file that is built into an image from a folder."""
     files: list[list[str]] = []
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -243,7 +243,7 @@ def open_container(
 
 
 def mounted_folders(visible: Sequence[str]) -> list[str]:
-    """Return those folders of `visible` that can be mounted without hiding programs of the image."""
+    """Return the folders in `visible` that do not hide the image's programs when they are mounted."""
     folders: list[str] = []
     for path in visible:
         of_system = any(
@@ -255,14 +255,14 @@ def mounted_folders(visible: Sequence[str]) -> list[str]:
 
 
 def _cpus(config: TaskConfig) -> float | None:
-    """Return the number of processors for a container, at most as many as this machine has: engines refuse more."""
+    """Return the number of CPUs for a container. Engines refuse more than this machine has, so that is the maximum."""
     if config.cpus is None or config.cpus <= 0:
         return None
     return min(config.cpus, float(os.cpu_count() or 1))
 
 
 def variables_inside(workspace: ContainerWorkspace) -> dict[str, str]:
-    """Return the environment variables that commands in a container have, such as PATH and HOME."""
+    """Return the environment variables that commands see inside a container, such as PATH and HOME."""
     done = workspace.exec(["cat", "/proc/self/environ"])
     env: dict[str, str] = {}
     for pair in done.stdout.decode("utf-8", "replace").split("\0"):
@@ -273,6 +273,6 @@ def variables_inside(workspace: ContainerWorkspace) -> dict[str, str]:
 
 
 def folder_inside(workspace: ContainerWorkspace) -> str:
-    """Return the working folder that the image sets."""
+    """Return the working folder inside a container, as its image sets it."""
     done = workspace.exec(["pwd"])
     return done.stdout.decode("utf-8", "replace").strip() or "/"

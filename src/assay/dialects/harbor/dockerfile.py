@@ -117,7 +117,7 @@ def substitute(
     text: str,
     values: Mapping[str, str],
 ) -> str:
-    """Replace variables such as `$NAME` in a text. Unknown variables become empty."""
+    """Replace variables such as `$NAME` in a string. Unknown variables become empty."""
 
     def replaced(match: re.Match[str]) -> str:
         if match["escaped"]:
@@ -134,7 +134,7 @@ def substitute(
 
 
 def _instructions(text: str) -> Iterator[_Instruction]:
-    """Yield the instructions without comments. Continued lines are joined, and heredocs are kept apart."""
+    """Yield the instructions without comments. Continued lines are joined; heredocs are returned as separate bodies."""
     lines = text.replace("\r\n", "\n").split("\n")
     index = 0
     while index < len(lines):
@@ -193,7 +193,7 @@ def _heredoc_body(
 
 
 def _run_text(instruction: _Instruction) -> str:
-    """Return the shell text of a RUN instruction. A JSON list becomes one quoted command."""
+    """Return the shell command of a RUN instruction. A JSON list becomes one quoted command."""
     _, rest = _flags(instruction.text)
     for delimiter, body in instruction.heredocs:
         opening = _HEREDOC.search(rest)

@@ -49,7 +49,7 @@ _HARMLESS_WORDS = ("--version", "list", "show", "freeze", "-V", "run")
 
 @dataclass(frozen=True)
 class HarborTask:
-    """A task folder that was read, with the plan how to run it."""
+    """A Harbor task, read from its folder, with the plan for running it in a workspace or a container."""
 
     folder: Path
     config: TaskConfig
@@ -65,7 +65,7 @@ class HarborTask:
 
     @property
     def top(self) -> str:
-        """The path to put before absolute paths of the task: the folder of a workspace, or empty in a container."""
+        """The prefix for absolute paths of the task: the workspace folder, or empty in a container."""
         return ROOT if self.container is None else ""
 
     @property
@@ -75,7 +75,7 @@ class HarborTask:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How the environment differs from the task's image or from Harbor. The plan of a run shows these notes."""
+        """Differences between the environment and the task's image or Harbor. The plan of a run lists them."""
         plan = self.container or self.host
         return plan.notes if plan is not None else ()
 
@@ -199,7 +199,7 @@ def _check_downloads(script: Path) -> None:
 
 @dataclass(frozen=True)
 class HarborEnvironment:
-    """The environments of all tasks in a folder. The id of a sample selects its task."""
+    """The environments of all tasks in a folder. Methods select a task by the id of its sample."""
 
     tasks: Mapping[str, HarborTask] = field(repr=False)
     lines: tuple[str, ...] = ()
@@ -210,11 +210,11 @@ class HarborEnvironment:
         return self.tasks[id].digest
 
     def plan_lines(self) -> Sequence[str]:
-        """Return lines that say how many tasks can run, and where they run."""
+        """Return the lines of the plan with the number of tasks that can run, and where they run."""
         return self.lines
 
     def needs_machine(self) -> bool:
-        """Return True if some task runs in a workspace of this machine."""
+        """Return True if any task runs in a workspace of this machine."""
         return any(task.container is None for task in self.tasks.values())
 
     def open_container(
@@ -223,7 +223,7 @@ class HarborEnvironment:
         visible: Sequence[str],
         stopper: Stopper,
     ) -> ContainerWorkspace | None:
-        """Start the container of a task; None if it runs in a workspace of this machine."""
+        """Start the container of a task. Return None if the task runs in a workspace of this machine."""
         task = self.tasks[id]
         if task.container is None:
             return None
@@ -241,13 +241,13 @@ class HarborEnvironment:
         return self.tasks[id].config.agent_seconds
 
     def visible(self) -> tuple[str, ...]:
-        """Return the folders of this machine that workspaces can read in addition: the current virtual environment."""
+        """Return the additional folders that workspaces may read: the current virtual environment, if there is one."""
         if sys.prefix != sys.base_prefix:
             return (sys.prefix,)
         return ()
 
     def folders(self) -> tuple[str, ...]:
-        """Return the top-level folders, besides the usual ones, to which tasks in workspaces write."""
+        """Return the top-level folders to which tasks write, other than those that every workspace has."""
         tops: set[str] = set()
         for task in self.tasks.values():
             if task.host is not None:
@@ -270,7 +270,7 @@ class HarborEnvironment:
         return prepared
 
     def solution(self, workspace: AgentWorkspace, id: str) -> Sequence[str] | None:
-        """Copy the task's own solution into the workspace. Return the command that runs it; None without a solution."""
+        """Copy the task's solution into the workspace, and return the command that runs it; None without a solution."""
         task = self.tasks[id]
         script = task.folder / SOLUTION / "solve.sh"
         if not script.is_file():
@@ -288,9 +288,9 @@ class HarborEnvironment:
         return ["env", *assignments, *command]
 
     def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:
-        """Copy the tests into the workspace and run them. Return the rewards that they write, and what they print.
+        """Copy the tests into the workspace and run them. Return the rewards that they write, and their output.
 
-        Files that the agent left where the tests belong are removed first.
+        Files that the agent left in the folders of the tests are removed first.
         """
         task = self.tasks[id]
         tests = f"{task.top}/{TESTS}"
@@ -329,7 +329,7 @@ def _prepare_workspace(workspace: AgentWorkspace, task: HarborTask) -> Prepared:
 
 
 def _prepare_container(workspace: ContainerWorkspace, task: HarborTask) -> Prepared:
-    """Return the working folder of a container, and its environment variables with those that the task adds."""
+    """Return the working folder of a container, and its environment variables including those of the task."""
     for folder in LOG_FOLDERS:
         workspace.make_folder(folder)
     where = f"{task.folder}/{CONFIG}"
@@ -364,7 +364,7 @@ def _script_command(task: HarborTask, name: str) -> list[str]:
 
 
 def _run_tests(workspace: AgentWorkspace, task: HarborTask) -> Execution:
-    """Run the tests of a task, as the user that the task sets for them."""
+    """Run the tests of a task, as the user that `task.toml` sets for them."""
     where = f"{task.folder}/{CONFIG}"
     if isinstance(workspace, ContainerWorkspace):
         workspace.user = task.config.verifier_user

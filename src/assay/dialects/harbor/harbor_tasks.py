@@ -27,7 +27,7 @@ CANARY = "canary"
 
 @dataclass(frozen=True)
 class HarborRows:
-    """Returns each task folder as a sample. A task that cannot run becomes a bad sample with the reason."""
+    """Returns each task folder as a sample. A task that cannot run becomes a bad sample whose error has the reason."""
 
     folder: Path
     tasks: Mapping[str, HarborTask] = field(repr=False)
@@ -52,7 +52,7 @@ class HarborRows:
 
 @dataclass(frozen=True)
 class HarborReward:
-    """Score: the rewards that the tests of a task wrote. Without any, it is 0 with the outcome `unparsed`."""
+    """Score: the rewards that the task's tests wrote. Without rewards the outcome is `unparsed`."""
 
     name: ClassVar[str] = "reward"
     bounds: ClassVar[None] = None
@@ -123,14 +123,14 @@ def tasks_of(
 
 
 def _refusal(tiers: Tiers) -> str:
-    """Return the beginning of the error message about a task that cannot run. The reason is added to it."""
+    """Return the start of the error message about a task that cannot run, to which the caller adds the reason."""
     if tiers.name == "container":
         return "cannot run in a container"
     return "cannot run without an image"
 
 
 def tier_of(tasks: Mapping[str, HarborTask]) -> str:
-    """Return how the tasks run, for protocol ids: `host`, `container` or `mixed`."""
+    """Return the tier of the tasks for protocol ids: `host`, `container` or `mixed`."""
     names = set()
     for task in tasks.values():
         names.add("host" if task.container is None else "container")
@@ -145,7 +145,7 @@ def plan_lines(
     count: int,
     reasons: Counter[str],
 ) -> tuple[str, ...]:
-    """Return the lines of a plan that say how many tasks run where, and why the others cannot run."""
+    """Return the lines of a plan: how many tasks run where, and why the others cannot run."""
     ways: Counter[str] = Counter()
     notes: Counter[str] = Counter()
     for task in tasks.values():
@@ -171,7 +171,7 @@ def plan_lines(
 
 
 def _where(task: HarborTask) -> str:
-    """Return where a task runs, in the words that the plan uses."""
+    """Describe where a task runs, for the plan: "in workspaces of this machine (tier host)"."""
     if task.container is None:
         return "in workspaces of this machine (tier host)"
     return f"in containers of {task.container.engine.kind} (tier container)"
@@ -210,7 +210,7 @@ def _sample(id: str, task: HarborTask) -> Sample:
     for name in ("difficulty", "category"):
         if isinstance(metadata.get(name), str):
             tags[name] = metadata[name]
-    # The run records the digest, so that it notices a change of any file.
+    # The run records the digest, so that a change of any file is detected.
     fields = {"folder_digest": task.digest}
     return Sample(
         id,

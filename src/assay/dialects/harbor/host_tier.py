@@ -1,8 +1,9 @@
 """Decide whether and how the environment of a task runs in a workspace of this machine, without an image.
 
-In assay's settings this is the tier `host`. The workspace shows the programs of this machine, so packages are not
-installed: they must exist on the machine. A task that needs a missing package, root or the network cannot run this
-way, and the plan says so before the run.
+In assay's settings this is the tier `host`. The workspace uses the programs of this
+machine, so packages are not installed: they must exist on the machine. A task that
+needs a missing package, root or the network cannot run this way, and the plan reports
+it before the run.
 """
 
 import os
@@ -50,7 +51,7 @@ NETWORK_PROGRAMS = frozenset(
         "scp",
     }
 )
-"""Programs that download something. A task whose Dockerfile runs one cannot use a workspace."""
+"""Programs that download files. A task whose Dockerfile runs one of them cannot use a workspace."""
 ROOT_PROGRAMS = frozenset(
     {"useradd", "adduser", "groupadd", "addgroup", "usermod", "passwd", "chpasswd", "su", "systemctl", "service",
      "sysctl", "mount", "setcap", "update-alternatives", "dpkg", "dpkg-reconfigure", "locale-gen", "apk", "yum", "dnf",
@@ -58,7 +59,7 @@ ROOT_PROGRAMS = frozenset(
 )  # fmt: skip
 """Programs that would change the machine. A task whose Dockerfile runs one cannot use a workspace."""
 SKIPPED_PROGRAMS = frozenset({"chown", "chgrp", "apt-mark", "apt-cache"})
-"""Programs that are not run, because their effect does not matter in a workspace, which has only one user."""
+"""Programs that are skipped, because a workspace has only one user and does not need their effect."""
 GIT_FETCHES = frozenset({"clone", "fetch", "pull", "submodule", "lfs"})
 PROVIDED = {
     "build-essential": ("gcc", "make"),
@@ -89,9 +90,9 @@ PROVIDED = {
     "tmux": ("sh",),
     "asciinema": ("sh",),
 }  # fmt: skip
-"""For each Debian package, programs that prove it is there, if they have other names than the package.
+"""For Debian packages whose programs have other names: the programs that show the package is installed.
 
-`sh` stands for packages that tasks do not need.
+`sh` is listed for packages that tasks do not need, so that they count as installed.
 """
 SYSTEM_TOPS = frozenset(
     {
@@ -122,7 +123,7 @@ _LINKS_PYTHON = re.compile(r"ln\s+-s\S*\s+\S*python3\S*\s+\S*/python\b")
 
 
 class CannotRun(ValueError):
-    """Raised with the reason why a task cannot run without an image."""
+    """Raised if a task cannot run without an image. The message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ class HostStep:
 
     step: Step
     command: str = ""
-    """The shell text to run; empty for steps other than RUN."""
+    """The shell command to run; empty for steps other than RUN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +148,14 @@ class HostPlan:
 
 @dataclass(slots=True)
 class _Findings:
-    """Collects notes and top-level folders while the steps of a Dockerfile are read."""
+    """Collects the notes and the writable top-level folders found while reading a Dockerfile."""
 
     context: Path
     notes: list[str] = field(default_factory=list)
     tops: set[str] = field(default_factory=set)
 
     def need_writable(self, path: str) -> None:
-        """Note the top-level folder of a path to which a step writes. Raise `CannotRun` if the folder is read-only."""
+        """Record the top-level folder of a path that a step writes to. Raise `CannotRun` if the folder is read-only."""
         top = f"/{path.lstrip('/').partition('/')[0]}"
         if top in SYSTEM_TOPS or top in _read_only_tops():
             raise CannotRun(f"it writes to {top}")
@@ -179,7 +180,7 @@ def plan_steps(dockerfile: Dockerfile, context: Path) -> HostPlan:
             findings.need_writable(step.folder)
             steps.append(HostStep(step, f"mkdir -p {shlex.quote(step.folder)}"))
         elif step.kind == "RUN":
-            command = _harmless(step, findings)
+            command = _needed_commands(step, findings)
             if command:
                 steps.append(HostStep(step, command))
         elif step.kind == "USER":
@@ -241,10 +242,11 @@ def copied_files(step: Step, context: Path) -> list[Path]:
     return paths
 
 
-def _harmless(step: Step, findings: _Findings) -> str:
-    """Return the shell text of a RUN step without commands that a workspace does not need; empty if nothing is left.
+def _needed_commands(step: Step, findings: _Findings) -> str:
+    """Return the shell command of a RUN step without the parts that a workspace does not need.
 
-    Raise `CannotRun` for a command that a workspace cannot carry out.
+    Return an empty string if nothing is left. Raise `CannotRun` for a command that a
+    workspace cannot run.
     """
     if "mount" in step.flags:
         raise CannotRun("it mounts something while it is built")
@@ -267,10 +269,10 @@ def _harmless(step: Step, findings: _Findings) -> str:
 
 
 def _pieces(text: str) -> list[str] | None:
-    """Split a shell text into its commands and the separators between them.
+    """Split a shell command line into its commands and the separators between them.
 
-    Return None if it cannot be split safely: it has control words, heredocs or substitutions, or a quote spans
-    several commands.
+    Return None if that is not safe: for control words, heredocs, substitutions, or
+    quotes that span several commands.
     """
     if "<<" in text or "$(" in text or "`" in text:
         return None
@@ -295,7 +297,7 @@ def _pieces(text: str) -> list[str] | None:
 
 
 def _split_outside_quotes(text: str) -> list[str]:
-    """Split a shell text at separators such as `&&` that are not quoted."""
+    """Split a shell command line at unquoted separators such as `&&`."""
     pieces = [""]
     quote = ""
     index = 0
@@ -325,7 +327,7 @@ def _keep_if_needed(
     step: Step,
     findings: _Findings,
 ) -> str:
-    """Return the command that the workspace runs: `piece`, or `true` if the effect of `piece` is not needed there."""
+    """Return the command to run in the workspace: `piece`, or `true` if the workspace does not need its effect."""
     if _LINKS_PYTHON.search(piece):
         return "true"
     for part in _split_pipes(piece):
@@ -375,7 +377,7 @@ def _check_program(program: str) -> None:
 
 
 def _check_fetches(text: str) -> None:
-    """Raise if a shell text that could not be split into commands installs packages or downloads with git."""
+    """Raise if a shell script that could not be split into commands installs packages or downloads with git."""
     match = re.search(r"\b(apt-get|apt|pip3?|git)\s+(install|clone|update)\b", text)
     if match:
         raise CannotRun(f"it needs {match[0]} inside a longer script")
@@ -389,7 +391,7 @@ def _check_redirections(piece: str, findings: _Findings) -> None:
 
 
 def _is_clean_up(words: Sequence[str]) -> bool:
-    """Return True for a command that removes package lists or caches, which only an image has."""
+    """Return True for an `rm` command that removes only package lists or caches, which workspaces do not have."""
     if PurePosixPath(words[0]).name != "rm":
         return False
     paths = [word for word in words[1:] if not word.startswith("-")]
@@ -413,7 +415,7 @@ def _check_packages(words: Sequence[str]) -> None:
 
 @cache
 def _installed_packages() -> frozenset[str]:
-    """Return the Debian packages of this machine; none on other systems."""
+    """Return the names of the Debian packages on this machine; empty on other systems."""
     try:
         text = DPKG_STATUS.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -426,7 +428,7 @@ def _installed_packages() -> frozenset[str]:
 
 
 def _pip_arguments(words: Sequence[str]) -> list[str] | None:
-    """Return the arguments of an installation by pip or uv; None for another command."""
+    """Return the arguments of a `pip install` or `uv pip install` command; None for any other command."""
     rest = list(words)
     program = PurePosixPath(rest[0]).name
     if program.startswith("python") and rest[1:3] == ["-m", "pip"]:

@@ -32,7 +32,7 @@ BUILD_SECONDS = 600.0
 
 
 class ConfigFault(ValueError):
-    """Raised for a value in `task.toml` that Harbor refuses. The message begins with the value's key."""
+    """Raised for a value in `task.toml` that Harbor rejects. The message begins with the value's key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class TaskConfig:
     """The user who runs the agent in a container; empty for the user of the image."""
     verifier_user: str = ""
     allows_network: bool = False
-    """True if the task itself allows the network. Harbor's default for tasks that do not mention it is ignored."""
+    """True if `task.toml` allows network access. Without a setting it is False, unlike in Harbor."""
     allowed_hosts: tuple[str, ...] = ()
     gpus: int = 0
     has_tpu: bool = False
@@ -102,7 +102,7 @@ def read_config(path: Path) -> TaskConfig:
 
 
 def config_of(values: Mapping[str, Any]) -> TaskConfig:
-    """Return the settings in a parsed `task.toml`. Raise `ConfigFault` for a value that Harbor refuses."""
+    """Return the settings in a parsed `task.toml`. Raise `ConfigFault` for a value that Harbor rejects."""
     check_text(values, "schema_version", "version")
     _check_package(_table(values, "task"))
     metadata = _table(values, "metadata")
@@ -130,8 +130,8 @@ def config_of(values: Mapping[str, Any]) -> TaskConfig:
             "build_timeout_sec",
             BUILD_SECONDS,
         ),
-        verifier_env=_texts(verifier, "verifier"),
-        solution_env=_texts(solution, "solution"),
+        verifier_env=_environment_variables(verifier, "verifier"),
+        solution_env=_environment_variables(solution, "solution"),
         agent_user=_user(agent),
         verifier_user=_user(verifier),
         has_steps=_has_steps(values),
@@ -158,7 +158,7 @@ def _environment_of(table: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("docker_image", "workdir", "skills_dir"):
         check_text(table, key, prefix=f"{name}.")
     return {
-        "environment_env": _texts(table, name),
+        "environment_env": _environment_variables(table, name),
         "docker_image": table.get("docker_image"),
         "operating_system": system.lower(),
         "memory_mb": _megabytes(table, "memory"),
@@ -176,7 +176,7 @@ def _environment_of(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def number(value: object) -> float:
-    """Convert a value to a number. It may be written as text. Raise `ValueError` for anything else."""
+    """Convert a number, or a string with a number, to a float. Raise `ValueError` for anything else."""
     if isinstance(value, (int, float)):
         return float(value)
     if isinstance(value, str):
@@ -185,7 +185,7 @@ def number(value: object) -> float:
 
 
 def integer(value: object) -> int:
-    """Convert a value to a whole number. It may be written as text or with a zero fraction."""
+    """Convert a whole number to an int. It may be a string such as "4", or a float such as 4.0."""
     if isinstance(value, str):
         text = value.strip()
         if re.fullmatch(r"[+-]?\d+(\.0*)?", text):
@@ -199,7 +199,7 @@ def integer(value: object) -> int:
 
 
 def truth(value: object) -> bool:
-    """Convert a value to a boolean. It may be written as a number or a word."""
+    """Convert a value to a boolean. It may be a number or a word such as "true"."""
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)) and value in (0, 1):
@@ -214,7 +214,7 @@ def check_text(
     *keys: str,
     prefix: str = "",
 ) -> None:
-    """Raise if the value of one of these keys is not a text."""
+    """Raise if the value of one of these keys is not a string."""
     for key in keys:
         value = table.get(key)
         if value is not None and not isinstance(value, str):
@@ -260,11 +260,11 @@ def _number_or(
     return float(value)
 
 
-def _texts(
+def _environment_variables(
     table: Mapping[str, Any],
     section: str,
 ) -> Mapping[str, str]:
-    """Return the environment variables of a section."""
+    """Return the environment variables in the table `env` of a section."""
     env = table.get("env", {})
     if not isinstance(env, Mapping):
         raise ConfigFault(f"{section}.env must be a table, got {shorten(env)}")
@@ -381,7 +381,7 @@ def _check_user(
 
 
 def _user(table: Mapping[str, Any]) -> str:
-    """Return the user that a section names, as text. It may be a number; it is empty if it is not set."""
+    """Return the user that a section sets, as a string, even if it is a number; empty if there is none."""
     user = table.get("user")
     if user is None:
         return ""
@@ -474,7 +474,7 @@ def _check_step(step: Mapping[str, Any]) -> None:
         _optional(table, f"steps.{name}", "timeout_sec", number)
         _check_network(table, f"steps.{name}", may_be_unset=True)
         _check_user(table, f"steps.{name}")
-    _texts(verifier, "steps.verifier")
+    _environment_variables(verifier, "steps.verifier")
     _is_separate(verifier)
     _healthcheck(step.get("healthcheck"))
     _check_artifacts(step.get("artifacts", []))
@@ -488,7 +488,7 @@ def _check_step(step: Mapping[str, Any]) -> None:
 
 
 def _check_artifacts(artifacts: object) -> None:
-    """Raise if an artifact of the task has no source, or if its path leads out of the folder of artifacts."""
+    """Raise if an artifact of the task has no source, or if its path is outside the artifacts folder."""
     if not isinstance(artifacts, list):
         raise ConfigFault("artifacts must be a list")
     for artifact in artifacts:
@@ -507,7 +507,7 @@ def _check_artifacts(artifacts: object) -> None:
 
 
 def _is_inside(path: str) -> bool:
-    """Return True if a path stays inside the folder of artifacts and is not `manifest.json`, which lists them."""
+    """Return True if a path stays inside the artifacts folder and is not the folder's index, `manifest.json`."""
     parts = PurePosixPath(path).parts
     if "\\" in path or path.startswith("/") or not parts or ".." in parts:
         return False
@@ -515,7 +515,7 @@ def _is_inside(path: str) -> bool:
 
 
 def _is_separate(verifier: Mapping[str, Any]) -> bool:
-    """Return True if the tests run in a separate environment."""
+    """Return True if the tests run in a separate environment. Raise if the verifier's settings are invalid."""
     mode = verifier.get("environment_mode")
     environment = verifier.get("environment")
     if mode not in (None, "shared", "separate"):

@@ -1,6 +1,7 @@
 """Check a user's own task file: unknown names, invalid values and templates, and keys written twice.
 
-The library itself would fail on most faults with a Python traceback, or only after a model was asked.
+The library itself would fail on most errors with a Python traceback, or only after the
+model was called.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -30,7 +31,7 @@ KEYS_OF_FILES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """The keys, filters, metrics and aggregations that a library knows."""
+    """The valid keys, filters, metrics and aggregations of a library."""
 
     title: str
     """Name of the library in messages."""
@@ -171,7 +172,7 @@ METRIC_KEYS = (
     "ignore_numbers",
     "regexes_to_ignore",
 )
-"""Keys of an entry in `metric_list` that the library reads. It passes all other keys to the metric's function."""
+"""Keys of an entry in `metric_list` that the library itself reads. All other keys are arguments of the metric."""
 NUMBERS = ("temperature", "top_p", "top_k")
 """Generation options whose value is a number."""
 COUNTS = {"num_fewshot": 0, "repeats": 1}
@@ -232,7 +233,7 @@ def check_group_values(
 
 
 def check_one_key_each(where: str) -> None:
-    """Raise if a file has a key twice. A YAML reader would use the last one without a warning."""
+    """Raise if a key occurs twice in a file. A YAML reader would use the last one without a warning."""
     file = Path(where)
     if not file.is_file():
         return

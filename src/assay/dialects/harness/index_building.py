@@ -21,7 +21,7 @@ def index_of_files(
     library: Library,
     root: str = "",
 ) -> Index:
-    """Return an index of the names that YAML files define. If a name is defined twice, the first definition counts.
+    """Return an index of the names that YAML files define. The first definition of a name counts.
 
     `root` is the folder of the package's tasks; its subfolders are families of tasks.
     """

@@ -13,15 +13,15 @@ class Library:
     """The properties of lm-eval or of lmms-eval that assay's shared code needs."""
 
     module: str
-    """Name of its package, which is also the prefix of its task names."""
+    """Name of the library's package, which is also the prefix of its task names."""
     title: str
     """Name of the library in messages and documentation."""
     extra: str
     """The pip extra that installs the library, such as `assay[lm-eval]`."""
     groups_are_lists: bool = False
-    """True if a group is a file whose `task` is a list, and `group` in a task file is a tag."""
+    """True if a group is a file whose `task` is a list, while `group` in a task's file is a tag."""
     first_include_wins: bool = False
-    """True if the first of several included files overrides the others; otherwise the last one does."""
+    """True if the first included file overrides later ones; False if the last one overrides."""
 
     @property
     def prefixes(self) -> tuple[str, str]:
@@ -86,7 +86,7 @@ class Library:
 
 
 def top_level_keys(text: str) -> set[str]:
-    """Return the top-level keys of a YAML text, without parsing the YAML."""
+    """Return the top-level keys in YAML source, without parsing the YAML."""
     keys = set()
     for line in text.removeprefix("\ufeff").splitlines():
         name, colon, _ = line.partition(":")

@@ -11,7 +11,7 @@ from .questions import Question
 from .random_state import RandomState
 
 SUBTASK = "subtask"
-"""The tag of a sample that names its task within a group."""
+"""Tag of a sample with the name of its task within a group."""
 
 
 class TaskConfig(Protocol):
@@ -44,7 +44,7 @@ class LibraryTask(Protocol):
     _filters: Sequence[Any]
 
     def dump_config(self) -> dict[str, Any]:
-        """Return the configuration as values that JSON can hold."""
+        """Return the configuration as JSON values."""
         ...
 
     def aggregation(self) -> Mapping[str, Callable[[list[Any]], object]]:
@@ -52,7 +52,7 @@ class LibraryTask(Protocol):
         ...
 
     def doc_to_target(self, doc: object) -> object:
-        """Return the right answer of a row: a text, the index of a choice, or a list of these."""
+        """Return the correct answer of a row: a string, the index of a choice, or a list of these."""
         ...
 
     def doc_to_choice(self, doc: object) -> Sequence[object]:
@@ -60,7 +60,7 @@ class LibraryTask(Protocol):
         ...
 
     def doc_to_prefix(self, doc: object) -> str | None:
-        """Return the text that the task puts at the beginning of every answer."""
+        """Return the prefix that the task adds to the start of every answer."""
         ...
 
     def process_results(
@@ -93,7 +93,7 @@ class LibraryGroup(Protocol):
 
 @dataclass(frozen=True)
 class LoadedTask:
-    """One task of the library, ready to build requests."""
+    """One loaded task of the library, ready to build requests."""
 
     name: str
     task: Any
@@ -116,7 +116,7 @@ class Loaded:
     is_own: bool = False
     """True if the task is defined in a user's file."""
     random_state: RandomState = field(default_factory=RandomState)
-    """State of the random generators after the tasks were loaded. Building the documents continues from it."""
+    """State of the random generators after loading. Building the documents continues from this state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class TaskReference:
     path: str = ""
     """The YAML file; empty for a name in the package."""
     own_folder: str = ""
-    """A folder whose YAML files are available in addition to those of the package."""
+    """A user's folder whose YAML files are available in addition to those of the package."""
 
     @property
     def where(self) -> str:
@@ -137,7 +137,7 @@ class TaskReference:
         return self.path or f"{self.library}/{self.name}"
 
     def file_state(self) -> tuple[int, ...]:
-        """Return time and size of the YAML file, which change if it is edited; empty for a name in the package."""
+        """Return the modification time and size of the YAML file; empty for a name in the package."""
         if not self.path:
             return ()
         stat = Path(self.path).stat()
@@ -150,9 +150,9 @@ def described(
     shots: int,
     code: str = "",
 ) -> LoadedTask:
-    """Return a loaded task with a digest of its resolved configuration.
+    """Return a `LoadedTask` with a digest of the resolved configuration.
 
-    `code` is the digest of its helper modules, which is part of that digest.
+    The digest also covers `code`, the digest of the task's helper modules.
     """
     config = dict(task.dump_config())
     metadata = config.pop("metadata", None)
@@ -167,7 +167,7 @@ def described(
 
 
 def _without_addresses(value: object) -> object:
-    """Replace functions and other objects in a configuration by texts that are equal in every process."""
+    """Replace functions and other objects in a configuration by strings that are the same in every process."""
     if isinstance(value, Mapping):
         return {str(key): _without_addresses(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -193,20 +193,20 @@ class Document:
     random_state: RandomState | None = None
     """State of the random generators after this document's requests were built.
 
-    Metrics continue from the state of the last document.
+    The metrics continue from the state of the last document.
     """
     metrics: list[tuple[Any, str, Any]] = field(default_factory=list)
     """Metric, filter and value for each value that the library computed for this document."""
     logged: list[Any] = field(default_factory=list)
-    """The lines about the document in the library's sample log, one for each filter."""
+    """The document's lines in the library's sample log, one for each filter."""
 
 
 NO_TEXT = "Context is not a string!"
-"""lm-eval's error message if a task builds a question that is not a text."""
+"""lm-eval's error message for a task whose question is not a string."""
 
 
 def row_fault(error: Exception, where: str) -> Exception:
-    """Convert an exception that a task's code raised for a row to a one-line error."""
+    """Convert an exception raised by a task's code for one row to a one-line error."""
     if isinstance(error, (UsageError, DataError)):
         return error
     kind = type(error).__name__
@@ -243,7 +243,7 @@ def row_fault(error: Exception, where: str) -> Exception:
 
 
 def target_text(document: Document) -> object:
-    """Return the right answer of a document for the journal; None if the task has none."""
+    """Return the correct answer of a document for the journal; None if the task has none."""
     task, row = document.subtask.task, document.row
     try:
         target = task.doc_to_target(row)

@@ -18,7 +18,7 @@ Explain = Callable[[], UsageError | None]
 
 @contextmanager
 def translating(where: str, explain: Explain) -> Iterator[None]:
-    """Turn any error in the block into a one-line error with file, key and fix. Discard what helper modules print."""
+    """Turn any error in the block into a one-line error with file, key and fix. Discard helper modules' output."""
     try:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()), trust.running():
             yield
@@ -106,7 +106,7 @@ def _one_line(
 
 
 def _key_of(error: BaseException) -> str:
-    """Return the configuration key that the library was reading as `, key `NAME``; empty if it is unknown."""
+    """Return `, key `NAME`` with the configuration key that the library was reading; empty if it is unknown."""
     key = ""
     trace = error.__traceback__
     while trace is not None:
@@ -133,7 +133,7 @@ def _own_line(error: BaseException, where: str) -> str:
 
 
 def _names_helper(where: str, module: str) -> bool:
-    """Return True if a task file names functions of this helper module after `!function`."""
+    """Return True if a task file declares a function of this helper module with `!function`."""
     file = Path(where)
     if file.suffix not in (".yaml", ".yml") or not file.is_file():
         return False

@@ -1,7 +1,8 @@
 """Patch a library after its import: less output, cached templates, and time limits.
 
-A thread watches code that has a time limit, and raises an exception in a thread that exceeds it. Code that waits
-inside a system call is interrupted when the call returns.
+A separate thread watches code that has a time limit, and raises an exception in the
+thread that exceeds it. Code that waits inside a system call is interrupted when the
+call returns.
 """
 
 import logging
@@ -33,7 +34,7 @@ def quiet_datasets() -> None:
 
     datasets.disable_progress_bars()
     datasets.logging.set_verbosity_error()
-    # Each attempt to reach the hub would print a line, although the final error is enough.
+    # Each failed attempt to reach the hub would print a line. The final error is enough.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
@@ -71,7 +72,7 @@ def cache_templates(environment: "Environment") -> None:
 
 @contextmanager
 def limited_import(file: Path) -> Iterator[None]:
-    """Raise if the block, which imports a helper module, takes too long."""
+    """Raise if the block, which imports a helper module, exceeds the time limit for imports."""
     fix = "move what it computes into a function"
     with limited(LONGEST_IMPORT, "importing it", str(file), fix):
         yield
@@ -82,7 +83,7 @@ CHECKED_EVERY = 0.5
 
 
 class _TookTooLong(BaseException):
-    """Raised in a thread that exceeds its limit. Not an `Exception`, so that a task's code does not catch it."""
+    """Raised in a thread that exceeds its limit. Not an `Exception`, so that a task's `except` does not catch it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -93,7 +94,7 @@ class _Running:
 
 
 class _Watch:
-    """A thread that watches blocks of code with time limits, and the list of these blocks."""
+    """The thread that enforces time limits, and the list of code blocks that it watches."""
 
     def __init__(self) -> None:
         self._running: list[_Running] = []
@@ -101,7 +102,7 @@ class _Watch:
         self._is_watching = False
 
     def add(self, seconds: float) -> _Running:
-        """Start to watch a block of code in the current thread. It may take `seconds`."""
+        """Start a time limit of `seconds` for a block of code in the current thread."""
         running = _Running(threading.get_ident(), time.monotonic() + seconds)
         with self._lock:
             self._running.append(running)
@@ -114,7 +115,7 @@ class _Watch:
         return running
 
     def remove(self, running: _Running) -> None:
-        """Stop watching a block of code, and withdraw an exception that was not raised yet."""
+        """Stop watching a block of code, and cancel a timeout exception that has not been delivered yet."""
         with self._lock:
             self._running.remove(running)
             if running.is_stopped:

@@ -22,16 +22,17 @@ AUDIO_MARK = "<audio>"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt for the model, and those requests of the library that its answer completes."""
+    """A prompt for the model, and the library's requests that its answer completes."""
 
     prompt: Prompt
     requests: tuple[int, ...]
-    """Indices in the document's list of requests. If the prompt has continuations, there is one for each."""
+    """Indices in the document's list of requests. With continuations, there is one index for each."""
 
     def answers(self, output: Output) -> list[Any]:
         """Return the answer to each request in lm-eval's form.
 
-        That is a text, a log-probability, or for a continuation its log-probability and whether it is greedy.
+        That is the generated text or, for likelihood requests, a log-probability; for a
+        continuation also whether it is greedy.
         """
         if self.prompt.continuations is not None:
             return [(entry.logprob, entry.greedy) for entry in output.likelihoods]
@@ -76,9 +77,9 @@ def with_media(
     turns: Sequence[Message],
     media: Sequence[Part],
 ) -> tuple[Message, ...]:
-    """Insert images and clips at their marks in the text of the turns.
+    """Insert images and clips at their placeholders in the messages.
 
-    Media without a mark are placed at the beginning of the last question.
+    Media without a placeholder go to the start of the last question.
     """
     waiting = list(media)
     placed: list[Message] = []

@@ -6,16 +6,17 @@ from contextlib import contextmanager
 from typing import Any
 
 RANDOM_SEED = 0
-"""Seed of Python's `random` while tasks are loaded, equal to that of lm-eval and lmms-eval."""
+"""Seed of Python's `random` while tasks are loaded, as in lm-eval and lmms-eval."""
 OTHER_SEED = 1234
-"""Seed of numpy while tasks are loaded, and of few-shot draws, equal to that of lm-eval and lmms-eval."""
+"""Seed of numpy while tasks are loaded, and of the choice of few-shot examples, as in lm-eval and lmms-eval."""
 
 
 class RandomState:
-    """State of the global random generators of Python and numpy, as a library's code uses them.
+    """State of Python's and numpy's global random generators, kept for a library's code.
 
-    Some tasks shuffle options or draw examples with the global generators. The first `active` block starts from the
-    library's seeds, and each later block continues where the previous one ended, so that every run draws the same.
+    Some tasks shuffle options or draw examples with the global generators. The first
+    `active` block starts from the library's seeds, and each later block continues where
+    the previous one ended, so that every run draws the same.
     """
 
     def __init__(self) -> None:
@@ -40,15 +41,15 @@ class RandomState:
         return state
 
     def restore(self, other: "RandomState") -> None:
-        """Take over the state of `other`."""
+        """Set this state to that of `other`."""
         self._python, self._numpy = other._python, other._numpy
 
     @staticmethod
     def current_position() -> tuple[int, int]:
-        """Return the positions of the generators in their buffers of random numbers. They change with every draw."""
+        """Return each generator's position in its buffer. A change shows that random numbers were drawn."""
         import numpy
 
-        # The third entry of numpy's state: its stubs do not say that this state is a tuple.
+        # The third entry of numpy's state, which numpy's stubs do not declare as a tuple.
         numpy_state: Any = numpy.random.get_state()
         return int(random.getstate()[1][-1]), int(numpy_state[2])
 

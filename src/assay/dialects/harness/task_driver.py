@@ -1,4 +1,4 @@
-"""Run tasks of a library: ask their requests through the recording engine, and let the library score the answers."""
+"""Run tasks of a library: send their requests through the recording engine, and use the library's scoring."""
 
 import functools
 import importlib
@@ -45,7 +45,7 @@ from .task_results import (
 from .task_settings import TaskSettings
 
 SCORED_AT_ONCE = 16
-"""Number of documents to score before the event loop may do other work."""
+"""Number of documents to score before other coroutines get a turn."""
 
 Chosen = Sequence[tuple[int, Document]]
 """The documents that a run selected, each with its index in the run."""
@@ -79,10 +79,10 @@ class TaskRows(TaskPart):
 
 @dataclass(frozen=True)
 class FirstPrompt(TaskPart):
-    """Base of the templates of both libraries. They return the first prompt of a document."""
+    """Base class of both libraries' templates, which return the first prompt of a document."""
 
     is_whole = True
-    """True: the prompt already contains its system text and its examples."""
+    """True: the prompt already contains its system prompt and its examples."""
 
 
 class Documents(ABC):
@@ -144,16 +144,16 @@ class Documents(ABC):
 
 @dataclass(frozen=True)
 class TaskDriver(TaskPart):
-    """Asks all requests of a task or a group, and lets the library score the answers."""
+    """Sends all requests of a task or a group to the model, and scores the answers with the library."""
 
     digest: str
-    """Digest of the tasks and the version of the library. If it changes, stored answers and scores are outdated."""
+    """Digest of the tasks and the library's version. A changed digest makes stored answers and scores outdated."""
 
     @abstractmethod
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
-        """Ask every request, and put the answers into the library's instances.
+        """Send every request to the model, and store the answers in the library's instances.
 
-        Return the failed output of each document that has one, by the document's id.
+        Return the failed outputs by document id.
         """
 
     def is_reported(self, subtask: LoadedTask, metric: object) -> bool:
@@ -165,7 +165,7 @@ class TaskDriver(TaskPart):
         return as_number(item)
 
     def reading(self, recording: RecordingEngine) -> AbstractContextManager[None]:
-        """Return a context that is active while answers are filtered and scored. A subclass may override it."""
+        """Return the context manager for filtering and scoring answers. A subclass may override it."""
         return nullcontext()
 
     def prepare_answers(
@@ -185,7 +185,7 @@ class TaskDriver(TaskPart):
         document: Document,
         filter_name: str,
     ) -> Mapping[Any, Any]:
-        """Let the library compute the metrics of a document from the answers after one filter."""
+        """Return the metrics of a document, which the library computes from the answers after one filter."""
         requests = sorted(document.instances, key=lambda instance: instance.idx)
         answers = [request.filtered_resps[filter_name] for request in requests]
         computed: Mapping[Any, Any]
@@ -198,10 +198,10 @@ class TaskDriver(TaskPart):
         subtask: LoadedTask,
         documents: Sequence[Document],
     ) -> Iterator[Mapping[str, Any]]:
-        """Yield the lines of the library's own sample log, filter by filter and document by document."""
+        """Yield the lines of the library's own sample log, all documents for one filter, then for the next."""
 
     def __call__(self, recording: RecordingEngine) -> Driven:
-        """Ask all requests, score the answers, and return the results."""
+        """Send all requests to the model, score the answers, and return the results."""
         chosen = self._choose_documents(recording)
         failures = self.ask(recording, chosen)
         with self.reading(recording):
@@ -215,7 +215,7 @@ class TaskDriver(TaskPart):
     def _choose_documents(self, recording: RecordingEngine) -> Chosen:
         """Return the documents that the run selected, each with its index in the run.
 
-        Count those that cannot be built.
+        Documents that cannot be built are recorded as errors.
         """
         documents = self.documents()
         chosen = []
@@ -312,7 +312,8 @@ class TaskDriver(TaskPart):
     ) -> tuple[list[Collected], dict[str, str]]:
         """Filter and score the answers of a task.
 
-        Return the values of each metric and filter, and for each document that could not be scored the reason.
+        Return the values of each metric and filter, and the reason for each document
+        that could not be scored, by id.
         """
         answered = [document for _, document in entries if document.id not in failures]
         where = f"task {self.reference.library}/{subtask.name}"
@@ -348,7 +349,7 @@ class TaskDriver(TaskPart):
                 entry = by_label.setdefault(label, Collected(metric, label))
                 entry.items[document.id] = value
         if not by_label:
-            # A task without metrics, or without answers, gets a row all the same.
+            # A task without metrics, or without answers, gets a row, too.
             declared = next(iter(subtask.task.aggregation()), self.reference.library)
             by_label[str(declared)] = Collected(str(declared), str(declared))
         return list(by_label.values())
@@ -360,7 +361,7 @@ class TaskDriver(TaskPart):
         broken: dict[str, str],
         where: str,
     ) -> None:
-        """Let the library compute the metrics of one document. If that fails, write the reason into `broken`."""
+        """Compute the metrics of one document with the library. If that fails, add the reason to `broken`."""
         document.metrics = []
         try:
             for filter_name in document.instances[0].filtered_resps:
@@ -383,7 +384,7 @@ class TaskDriver(TaskPart):
         entries: Chosen,
         verdicts: Sequence[tuple[Outcome, str]],
     ) -> list[ScoreRecord]:
-        """Write a metric's value for each document to the journal."""
+        """Return score records with the metric's value for each document."""
         is_group = self.documents().loaded.group is not None
         planned = recording.planned
         records = []
@@ -417,7 +418,7 @@ class TaskDriver(TaskPart):
 def _state_for_metrics(chosen: Chosen) -> RandomState:
     """Return the state of the random generators after the last document's requests were built.
 
-    Metrics continue from it.
+    Random numbers in the metrics continue from this state.
     """
     if chosen:
         last = chosen[-1][1].random_state
@@ -433,7 +434,7 @@ def _outcome_of(
     failures: Mapping[str, Output],
     broken: Mapping[str, str],
 ) -> tuple[Outcome, str]:
-    """Return the outcome of a document, and if it was not scored, the reason."""
+    """Return the outcome of a document, and the reason if it was not scored."""
     if document.id in failures:
         error = failures[document.id].error
         if error is None:
@@ -445,7 +446,7 @@ def _outcome_of(
 
 
 def _answer_of(document: Document, label: str) -> str | None:
-    """Return the text of a generated answer after the filter in `label`, for the journal."""
+    """Return the generated answer after the filter in `label`, for the journal; None if it is not a string."""
     if document.instances:
         filtered = document.instances[0].filtered_resps
     else:

@@ -1,7 +1,7 @@
 """Find the names of a library's tasks without importing the library.
 
-The index of the installed package is stored in a file. It is valid as long as no task file changes its time or size.
-`index_building` makes it from the YAML files.
+The index of the installed package is stored in a file. It stays valid until the time or
+size of a task file changes. `index_building` builds it from the YAML files.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ class IndexEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     num_fewshot: int | None = None
     is_unsafe: bool = False
     functions: tuple[str, ...] = ()
-    """Functions of helper modules that the task file names after `!function`."""
+    """Functions of helper modules that the task file declares with `!function`."""
     description: str = ""
     family: str = ""
     """The folder of the package that contains the task."""
@@ -47,7 +47,7 @@ Index = Mapping[str, IndexEntry]
 
 
 class _KeptIndex(msgspec.Struct, frozen=True, array_like=True):
-    """The index as it is stored in a file."""
+    """The contents of a stored index."""
 
     state: str
     """Digest of the times and sizes of all task files."""
@@ -55,7 +55,7 @@ class _KeptIndex(msgspec.Struct, frozen=True, array_like=True):
 
 
 def installed_index(library: Library) -> Index:
-    """Return the index of the installed package: the stored one if it is current. Without the package, it is empty."""
+    """Return the index of the installed package, from the cache if it is current. It is empty without the package."""
     folder = library.tasks_folder()
     if folder is None:
         return {}
@@ -64,7 +64,7 @@ def installed_index(library: Library) -> Index:
 
 @cache
 def kept_index(library: Library, folder: Path) -> Index:
-    """Return the index of a folder with tasks: the stored one if it is current, else a new one."""
+    """Return the index of a folder of tasks: the stored one if it is current, else a new one."""
     files = list(yaml_files(folder))
     state = _state_of(files)
     cache_file = _cache_folder() / f"{library.module}_{_short(str(folder))}.json"
@@ -84,7 +84,7 @@ def find_entry(
     index: Index,
     library: Library,
 ) -> IndexEntry:
-    """Return the entry of a name. For an unknown name, raise with the nearest one."""
+    """Return the entry of a name. For an unknown name, raise an error that suggests the nearest one."""
     entry = index.get(name)
     if entry is None:
         raise UnknownName(
@@ -101,7 +101,7 @@ def leaf_names(
     index: Index,
     chain: tuple[str, ...] = (),
 ) -> list[str]:
-    """Return the names of the single tasks in a group or tag, at any depth and in order. Unknown names are kept."""
+    """Return the task names in a group or tag, at any depth and in order. Names missing from the index are included."""
     if name in chain:
         names = " -> ".join((*chain, name))
         raise UsageError(f"group {name!r} contains itself: {names}", where=name)
@@ -115,7 +115,7 @@ def leaf_names(
 
 
 def different_leaf_names(name: str, index: Index) -> list[str]:
-    """Return the names of the single tasks in a group or tag. Raise if a task occurs twice."""
+    """Return the task names in a group or tag, at any depth. Raise if a task occurs twice."""
     leaves = leaf_names(name, index)
     for leaf in leaves:
         if leaves.count(leaf) > 1:
@@ -128,9 +128,9 @@ def different_leaf_names(name: str, index: Index) -> list[str]:
 
 
 def yaml_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the YAML files below a folder with their file status (time and size).
+    """Yield the YAML files below a folder with their modification time and size.
 
-    Links are followed, but a folder is read only once.
+    Links are followed, but each folder is read only once.
     """
     waiting = [str(folder)]
     linked = {os.path.realpath(folder)}
@@ -181,7 +181,7 @@ def _keep(
     state: str,
     index: Index,
 ) -> None:
-    """Store the index in assay's cache folder. If that is not writable, do nothing."""
+    """Store the index in assay's cache folder. Do nothing if the folder is not writable."""
     document = msgspec.json.encode(_KeptIndex(state, list(index.values())))
     temporary = file.with_suffix(f".{os.getpid()}")
     try:

@@ -15,11 +15,11 @@ from .task_index import (
 )
 
 MOST_MEMBERS = 12
-"""Maximum number of members of a group that are listed by name."""
+"""Maximum number of group members that are listed by name."""
 
 
 class Listing:
-    """The output of `assay ls` and `assay show` about the names of one library."""
+    """Builds the output of `assay ls` and `assay show` for the tasks of one library."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -30,7 +30,7 @@ class Listing:
         return installed_index(self.library)
 
     def listing(self, reference: str) -> dict[str, list[dict[str, Any]]]:
-        """Return the names of tasks, groups and tags by kind. For `lm_eval/TEXT`, only names that begin with TEXT."""
+        """Return the tasks, groups and tags by kind. For `lm_eval/TEXT`, only those whose names begin with TEXT."""
         beginning = self.library.name_of(reference)
         index = self.index()
         named: dict[str, list[dict[str, Any]]] = {}
@@ -49,7 +49,7 @@ class Listing:
         return {"name": full_name, "summary": _summary(entry)}
 
     def lines(self, reference: str) -> Iterator[str]:
-        """Yield the names of tasks, groups and tags as lines of text, kind by kind."""
+        """Yield the names of tasks, groups and tags as lines of text, grouped by kind."""
         kinds = self.listing(reference)
         if not kinds:
             find_entry(self.library.name_of(reference), self.index(), self.library)
@@ -112,7 +112,7 @@ def _summary(entry: IndexEntry) -> str:
 
 
 def missing_packages(entry: IndexEntry) -> list[str]:
-    """Return the packages that the task's helper modules import and that are missing on this machine."""
+    """Return the packages that are not installed and that the helper modules of an index entry import."""
     folder = Path(entry.path).parent
     modules = {function.rpartition(".")[0] for function in entry.functions}
     missing: dict[str, None] = {}

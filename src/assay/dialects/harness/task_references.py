@@ -26,7 +26,7 @@ from .task_yaml import as_list, merged_yaml
 
 DIGEST_CHARACTERS = 8
 KEYS_OF_A_LIST = frozenset({"group", "group_alias", "task", "metadata", "tag"})
-"""Keys of a group that only lists its tasks. A group with other keys aggregates metrics or changes its tasks."""
+"""Keys of a group that is only a list of tasks. A group with other keys aggregates metrics or changes its tasks."""
 ReadOptions = Callable[[Mapping[str, Any], str], GenerateOptions]
 
 
@@ -39,7 +39,7 @@ def split_shots(text: str) -> tuple[str, int | None]:
 
 
 def references_in(text: str, library: Library) -> list[TaskReference]:
-    """Return the references for what the user typed: a name in the package, or all names that a YAML file defines."""
+    """Return references to the task in `text`, or to all tasks and groups in a YAML file."""
     if library.claims_name(text) is not None:
         library.need_tasks_folder()
         name = library.name_of(text)
@@ -69,7 +69,7 @@ def expanded(
     index: Index,
     library: Library,
 ) -> list[TaskReference]:
-    """Replace a tag, or a group that only lists tasks, by references to its tasks. Other references stay alone."""
+    """Replace a tag, or a group that is only a list, by references to its tasks. Keep any other reference."""
     entry = find_entry(reference.name, index, library)
     if entry.kind == "task":
         return [reference]
@@ -90,7 +90,7 @@ def expanded(
 
 
 def _only_names_members(path: str, library: Library) -> bool:
-    """Return True if a group file only lists tasks, so that it neither aggregates metrics nor changes the tasks."""
+    """Return True if a group file is only a list of tasks: it neither aggregates metrics nor changes the tasks."""
     config = merged_yaml(path, library)
     is_plain = all(isinstance(member, str) for member in config.get("task") or ())
     return is_plain and set(config) <= KEYS_OF_A_LIST
@@ -130,7 +130,8 @@ def check_files(
 ) -> None:
     """Check a name, and the user's own files for it, before the library loads them. Raise for the first error.
 
-    Errors are missing tasks, invalid values, wrong includes, and code in files that the command does not name.
+    Errors are missing tasks, invalid values, wrong includes, and code in files that the
+    command does not list.
     """
     folder = library.tasks_folder()
     check_members(name, index, library)
@@ -166,7 +167,7 @@ def check_members(
     entry = index.get(name)
     if entry is None or entry.kind != "group" or name in chain:
         return
-    for member in _names_alone(merged_yaml(entry.path, library).get("task")):
+    for member in _named_members(merged_yaml(entry.path, library).get("task")):
         if member not in index:
             raise UnknownName(
                 f"{library.title} task",
@@ -178,13 +179,13 @@ def check_members(
         check_members(member, index, library, (*chain, name))
 
 
-def _names_alone(members: object) -> Iterator[str]:
-    """Yield the members of a group that are names. Members that are defined inline are left out."""
+def _named_members(members: object) -> Iterator[str]:
+    """Yield the members of a group that are given by name. Members that are defined inline are left out."""
     for member in as_list(members):
         if isinstance(member, str):
             yield member
         elif isinstance(member, Mapping) and isinstance(member.get("task"), list):
-            yield from _names_alone(member["task"])
+            yield from _named_members(member["task"])
 
 
 def common_options(loaded: Loaded, read: ReadOptions) -> GenerateOptions:
@@ -204,7 +205,7 @@ def run_digest(
     settings: TaskSettings,
     library: Library,
 ) -> str:
-    """Return a digest of the loaded tasks and the version of the library."""
+    """Return a digest of the loaded tasks, the system prompt and the library's version."""
     parts: list[Any] = [[name, entry.digest] for name, entry in loaded.tasks.items()]
     if settings.system is not None:
         parts.append(settings.system)
@@ -244,7 +245,10 @@ def plan_tasks(
     *,
     chat: bool = False,
 ) -> list[Task]:
-    """Make the tasks for a name or a file: several for a tag, a single one for a group that aggregates metrics."""
+    """Make the tasks for a name or a file.
+
+    A tag gives several tasks; a group that aggregates metrics gives one.
+    """
     bare, shots = split_shots(text)
     settings = TaskSettings.of(run, shots, library, chat)
     tasks = []

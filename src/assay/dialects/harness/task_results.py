@@ -1,6 +1,7 @@
 """Make results from the metrics that a library computes.
 
-The library's aggregation computes the value. assay adds the interval if it knows the aggregation.
+The library's aggregation computes the value. assay adds an interval if it supports the
+aggregation.
 """
 
 import importlib
@@ -18,13 +19,13 @@ from ...summarizers.units import failure_flags
 from .loaded import SUBTASK, LibraryGroup, LibraryTask, Loaded, LoadedTask
 
 NO_FILTER = "none"
-"""The name of the filter if a task has no filters, as in both libraries."""
+"""The filter name in results of tasks without filters, as in both libraries."""
 BYPASS = "bypass"
 """The libraries' placeholder for a metric that is not computed. It never becomes a result."""
 SHARES = frozenset(
     {"acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"}
 )
-"""Metrics whose values are between 0 and 1. The range of other metrics is unknown."""
+"""Metrics whose values are between 0 and 1. Other metrics have no known range."""
 Aggregation = Callable[[list[Any]], object]
 """A function of the library that computes the value of a metric from the values of all documents."""
 
@@ -38,7 +39,7 @@ class Collected:
     label: str
     """The metric's name, with the filter if there is one, such as `exact_match,strict-match`."""
     items: dict[str, Any] = field(default_factory=dict)
-    """What the library computed for each document, by id: a number, or an input of the metric's aggregation."""
+    """The library's value for each document, by id: a number, or an input of the metric's aggregation."""
     records: list[ScoreRecord] = field(default_factory=list)
 
 
@@ -76,7 +77,7 @@ class Summary:
         return rows
 
     def _row(self, subtask: LoadedTask, collected: Collected) -> Result:
-        """Return the result of one metric: assay's mean if the library uses the mean, else the library's value."""
+        """Return the result of one metric: assay's mean if the library averages, else the library's value."""
         metric = collected.metric
         directions = subtask.task.higher_is_better()
         is_higher_better = bool(directions.get(metric, True))
@@ -143,7 +144,7 @@ def aggregation_of(
     metric: str,
     library: str,
 ) -> Aggregation:
-    """Return the aggregation function of a metric; the mean if the task names none."""
+    """Return the aggregation function of a metric; the mean if the task declares none."""
     return task.aggregation().get(metric) or _library_metric("mean", library)
 
 
@@ -172,7 +173,7 @@ def interval_fields(
     value: float | None,
     library: str,
 ) -> dict[str, Any]:
-    """Return value, interval and standard error of a metric that is not a plain mean, as fields of a result."""
+    """Return the value, interval and standard error of a metric that is not a plain mean, as fields of a result."""
     kind = kind_of(aggregate, library)
     name = getattr(aggregate, "__name__", type(aggregate).__name__)
     without: dict[str, Any] = {
@@ -198,7 +199,7 @@ def interval_fields(
 
 
 def _failed_fields(error: Exception) -> dict[str, Any]:
-    """Return the fields of a result without a value, because the metric's aggregation raised `error`."""
+    """Return the result fields for a metric whose aggregation raised `error`: no value, and a flag with the reason."""
     text = " ".join(str(error).split())
     reason = f"{type(error).__name__}: {shorten(text, 120)}"
     return {
@@ -217,7 +218,7 @@ def _transform(
     transform: Callable[[float], float],
     value: float | None,
 ) -> dict[str, Any]:
-    """Convert the interval of an estimate to the scale of the metric, and return it with the library's value."""
+    """Return the library's value with the interval of an estimate, converted to the scale of the metric."""
     fields = interval_of(estimate)
     ci = fields["ci"]
     if ci is not None:
@@ -231,9 +232,10 @@ def group_results(
     rows: Mapping[str, Sequence[Result]],
     summary: Summary,
 ) -> list[Result]:
-    """Return the results of a group: what `Group.aggregate` computes, with the results of its tasks as a breakdown.
+    """Return the results of a group from `Group.aggregate`, each with its tasks' results as a breakdown.
 
-    A metric that the group does not aggregate gets one result for each task that has it.
+    A metric that the group does not aggregate gets one result for each task that has
+    it.
     """
     metrics = {name: _metrics_of(task_rows) for name, task_rows in rows.items()}
     results: list[Result] = []
@@ -293,7 +295,7 @@ def _pool(
     parts: Mapping[str, Result],
     value: float,
 ) -> dict[str, Any]:
-    """Return standard error and interval of a group's mean over its tasks, which are weighted as in the group."""
+    """Return the standard error and interval of a group's mean, with the group's weights for its tasks."""
     if not _is_mean_of_tasks(group):
         return {"interval": "none: the group has its own aggregation"}
     errors = [row.stderr for row in parts.values()]
@@ -320,7 +322,7 @@ def _pool(
 
 
 def _is_mean_of_tasks(group: LibraryGroup) -> bool:
-    """Return True if a group averages the metrics of its tasks, and has no aggregation function of its own."""
+    """Return True if a group averages the metrics of its tasks, rather than using an aggregation function."""
     entries = group.aggregate_metric_list or ()
     return not any(callable(entry.aggregation) for entry in entries)
 
@@ -334,7 +336,7 @@ def _weighs_by_size(group: LibraryGroup, label: str) -> bool:
 
 
 def _metrics_of(rows: Sequence[Result]) -> dict[str, Any]:
-    """Return the results of a task in the form in which the library's `aggregate` reads them."""
+    """Return the results of a task in the format that the library's `aggregate` expects."""
     metrics: dict[str, Any] = {}
     counts: dict[str, int] = {}
     for row in rows:

@@ -1,7 +1,8 @@
-"""Provide rows for tasks of a library: from `--data` with assay's readers, or from the source that the task names.
+"""Provide rows for tasks of a library, from `--data` or from the source that the task declares.
 
-A single file has the rows to evaluate. A folder may have one file for each split (`train`, `validation`, `test`). A
-task in a group first looks for a file or folder with its own name.
+A single file has the rows to evaluate. A folder may have one file for each split
+(`train`, `validation`, `test`). For a task in a group, a file or folder with the task's
+name takes precedence.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,12 +46,12 @@ class Splits(dict[str, "Dataset"]):
 
 @dataclass(frozen=True)
 class GivenData:
-    """What `--data` and `--fewshot_data` provide for one task."""
+    """The rows from `--data` and `--fewshot_data` for one task."""
 
     task: str
     path: Path
     evaluated: str | None
-    """The split to evaluate; None for a task written in Python, which does not name its splits."""
+    """The split to evaluate; None for a task written in Python, which does not declare its splits."""
     fewshot_path: Path | None = None
     shots: int = 0
     _read: dict[Path, "Dataset"] = field(
@@ -60,7 +61,7 @@ class GivenData:
     )
 
     def dataset(self, split: str) -> "Dataset":
-        """Return the rows of one split. Raise if the few-shot examples would have to come from the evaluated rows."""
+        """Return the rows of one split. Raise if few-shot examples would otherwise come from the evaluated rows."""
         is_evaluated = self.evaluated is None or split == self.evaluated
         if not is_evaluated and self.fewshot_path is not None:
             return self._rows(self.fewshot_path)
@@ -161,7 +162,7 @@ def _parquet_dataset(files: Sequence[Path]) -> "Dataset":
 
 
 def _holds_images(column: "pyarrow.ChunkedArray") -> bool:
-    """Return True if the first file in a column of files is an image."""
+    """Return True if the first non-empty file in a column is an image."""
     import io
 
     from PIL import Image, UnidentifiedImageError
@@ -227,7 +228,7 @@ def _own_path(
     task: str,
     dataset_name: object,
 ) -> Path:
-    """Return the file or folder inside `--data` that is named after a task or its dataset; else `--data` itself."""
+    """Return the path inside `--data` that has the name of the task or its dataset; else `--data` itself."""
     if not data.is_dir():
         return data
     for name in (task, str(dataset_name or "")):

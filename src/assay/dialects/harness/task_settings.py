@@ -20,7 +20,7 @@ REFUSED: dict[str, str] = {
     "columns": "name the columns of --data as the task does",
     "split": "the splits are the task's; --data names other rows",
 }
-"""Options of a run that a task's code would ignore, and what to do instead."""
+"""Run options that a task's code would ignore, each with the advice for the error message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class TaskSettings:
     ) -> "TaskSettings":
         """Return the settings of a run. Raise for options that are not supported.
 
-        `chat` is the default for whether prompts are chats.
+        `chat` applies if the run does not set `--apply_chat_template`.
         """
         for name, fix in REFUSED.items():
             value = getattr(run, name)
@@ -80,14 +80,14 @@ class TaskSettings:
 
 
 def len_or_one(value: object) -> int:
-    """Return the number of values in an option: the length of a list, or 1 for a single value."""
+    """Return the length of a list or string, or 1 for a single value."""
     if hasattr(value, "__len__"):
         return len(value)
     return 1
 
 
 def planned_shots(config: TaskConfig, settings: TaskSettings) -> int:
-    """Return the number of few-shot examples of a task. A task that requires 0 examples keeps that number."""
+    """Return the number of few-shot examples for a task: the run's, unless the task requires 0."""
     task_shots: int | None = config.num_fewshot
     if settings.num_fewshot is None or task_shots == 0:
         return task_shots or 0
@@ -99,7 +99,7 @@ def set_shots(
     settings: TaskSettings,
     where: str,
 ) -> dict[str, int]:
-    """Set the number of few-shot examples of each task, and return it by task.
+    """Set the number of few-shot examples of each task, and return these numbers by task.
 
     A task that requires 0 examples keeps that number, as in the library.
     """
@@ -123,7 +123,7 @@ def set_shots(
 DEFAULT_MAX_TOKENS = 256
 """The token limit of an answer if a task sets none, as in lm-eval."""
 LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
-"""Names of the token limit. As in lm-eval, the first one that is set counts."""
+"""Names under which a task may set the token limit. As in lm-eval, the first one that is set counts."""
 PASSED_ON: Mapping[str, str] = {
     "top_p": "top_p",
     "top_k": "top_k",
@@ -206,7 +206,7 @@ def _number(
     name: str,
     where: str,
 ) -> float | None:
-    """Return a generation option as a number; None stays None. Raise for anything else, and name the option."""
+    """Return a generation option as a number; None stays None. Raise for anything else."""
     if value is None:
         return None
     try:

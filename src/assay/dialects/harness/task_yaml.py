@@ -1,6 +1,6 @@
 """Read YAML files of a library's tasks, and merge them with the files that they include.
 
-`!function NAME` stays a text.
+`!function NAME` becomes a string.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ MOST_NESTED = 50
 
 
 class TaskLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """A YAML loader that reads `!function NAME` as a text."""
+    """A YAML loader that reads `!function NAME` as a string."""
 
 
 def _function_text(
@@ -66,7 +66,7 @@ def merged_yaml(
 ) -> dict[str, Any]:
     """Return the content of a file merged with the files it includes. Raise for a cycle or a missing file.
 
-    `prepare` is called with each file's content and path before it is merged.
+    `prepare` is called with each file's content and path before the merge.
     """
     file = Path(path).expanduser().resolve()
     if file in chain:
@@ -94,7 +94,7 @@ def merged_yaml(
 
 
 def _check_size(file: Path) -> None:
-    """Raise for a file whose aliases or nesting would make it too large when it is copied or printed."""
+    """Raise for a file with more aliases or nested values than allowed, which could be huge when expanded."""
     aliases = depth = 0
     try:
         for event in yaml.parse(file.read_bytes(), Loader=TaskLoader):

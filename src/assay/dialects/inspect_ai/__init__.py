@@ -26,5 +26,5 @@ def model(
     reference: str,
     args: Mapping[str, Any],
 ) -> Model | None:
-    """Return None, because files of inspect_ai define no models for assay."""
+    """Return None, because files of inspect_ai do not define models."""
     return None

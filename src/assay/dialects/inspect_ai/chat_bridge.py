@@ -62,7 +62,7 @@ KINDS = {"image": Image, "audio": Audio, "video": Video}
 
 
 def options_of(config: "GenerateConfig", usual: GenerateOptions) -> GenerateOptions:
-    """Return the generation options of a call to the model. Those that it does not set are taken from `usual`."""
+    """Return the generation options of a call to the model. Unset options are taken from `usual`."""
     for name in UNSUPPORTED:
         if getattr(config, name, None):
             raise UsageError(f"the task sets {name!r}, which assay cannot pass on")
@@ -98,14 +98,14 @@ def _tool(info: "ToolInfo") -> Tool:
 
 
 def _tool_choice(choice: object) -> str | None:
-    """Convert a tool choice to assay's form: a word such as `auto`, or the name of the tool to call."""
+    """Convert a tool choice to assay's form: a word such as `auto`, or the tool's name."""
     if isinstance(choice, str):
         return TOOL_CHOICES.get(choice)
     return getattr(choice, "name", None)
 
 
 def messages_of_inspect(turns: "str | Sequence[ChatMessage]") -> tuple[Message, ...]:
-    """Convert messages of inspect_ai. Media that a task names by file are read, because the task is trusted code."""
+    """Convert messages of inspect_ai. A task is trusted code, so the media files that it refers to are read."""
     if isinstance(turns, str):
         return as_messages(turns)
     messages: Sequence[ChatMessage] = turns
@@ -118,7 +118,7 @@ def messages_of_inspect(turns: "str | Sequence[ChatMessage]") -> tuple[Message, 
 
 
 def _with_bytes(piece: dict[str, Any]) -> dict[str, Any]:
-    """Return a part of a message. If it names a local media file, replace the name by a data URL."""
+    """Return a part of a message. If it refers to a local media file, the reference becomes a data URL."""
     kind = str(piece.get("type"))
     source = piece.get(kind)
     if kind not in KINDS or not isinstance(source, str) or source.startswith("data:"):

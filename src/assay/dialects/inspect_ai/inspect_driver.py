@@ -35,13 +35,13 @@ MOST_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class InspectDriver:
-    """Lets inspect_ai evaluate one task, and returns its metrics, with intervals added by assay."""
+    """Lets inspect_ai evaluate one task, and returns its metrics. assay adds the intervals."""
 
     reference: "InspectReference"
     digest: str
     """Digest of the task and the version of inspect_ai. If it changes, stored answers and scores are outdated."""
     takes_arguments: ClassVar[bool] = True
-    """True: the function that creates a task takes the arguments of `-T`."""
+    """True, because the function that creates a task takes the arguments of `-T`."""
 
     def __call__(self, recording: RecordingEngine) -> Driven:
         orders = self._choose_samples(recording)
@@ -76,7 +76,7 @@ class InspectDriver:
         )
 
     def _choose_samples(self, recording: RecordingEngine) -> dict[str, int]:
-        """Return the id of each sample that the run selected, with its index in the run. Count unusable samples."""
+        """Return the index in the run of each selected sample, by sample id. Record unusable samples as such."""
         orders: dict[str, int] = {}
         for order, item in enumerate(recording.planned.view()):
             if isinstance(item, BadSample):
@@ -91,7 +91,7 @@ class InspectDriver:
         ids: Sequence[str],
         folder: str,
     ) -> "EvalLog":
-        """Let inspect_ai evaluate the samples with these ids, and return its log.
+        """Evaluate the samples with these ids in inspect_ai, and return its log.
 
         A failed sample does not stop the others.
         """
@@ -201,7 +201,7 @@ def _ids_of(dataset: "Dataset") -> Iterator[str | int]:
 
 
 def _outcomes(records: Sequence[ScoreRecord]) -> dict[str, int]:
-    """Count the outcomes of the first scorer over all samples and epochs."""
+    """Return the number of scores with each outcome, for the first scorer."""
     first = records[0].scorer if records else ""
     counts = Counter(r.outcome for r in records if r.scorer == first)
     return {str(Outcome(outcome)): count for outcome, count in counts.items()}

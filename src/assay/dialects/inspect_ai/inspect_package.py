@@ -12,7 +12,7 @@ from ...core import UsageError, library, shorten
 EXTRA = "assay[inspect]"
 PROVIDER = "assay"
 LOADERS = ("ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError")
-"""Names of exceptions that mean that a task's data could not be downloaded."""
+"""Names of the exceptions that inspect_ai's loaders raise if a task's data cannot be downloaded."""
 
 
 def module(name: str) -> ModuleType:
@@ -33,9 +33,9 @@ def need_evals() -> None:
 
 @contextlib.contextmanager
 def loading(reference: str) -> Iterator[None]:
-    """Convert any error in the block, which loads a task, to a one-line error with a fix.
+    """Convert an error while a task is loaded to a one-line error with a fix.
 
-    Missing packages and data that cannot be downloaded have errors of their own.
+    Missing packages and failed downloads have specific messages.
     """
     try:
         yield

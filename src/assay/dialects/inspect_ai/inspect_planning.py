@@ -43,7 +43,7 @@ REFUSED: dict[str, str] = {
     "reducer": "the task's own epochs and reducers count",
     "epochs": "the task's own epochs count",
 }
-"""Options of a run that tasks of inspect_ai would ignore, and why."""
+"""Run options that tasks of inspect_ai would ignore, each with the reason."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def load(reference: InspectReference) -> "InspectTask":
 
 
 def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks for a reference. A file without a task name stands for all its tasks."""
+    """Return the tasks for a reference. A file without a task name means all tasks in it."""
     for name, reason in REFUSED.items():
         value = getattr(run, name)
         if value is not None and value not in ((), {}, [], 1):
@@ -134,9 +134,9 @@ def _check_arguments(
     parameters: Sequence[str] | None,
     where: str,
 ) -> None:
-    """Raise for an argument that the task does not have, and list its parameters.
+    """Raise for an argument that the task does not accept. The error lists the accepted ones.
 
-    None for `parameters` allows all names.
+    If `parameters` is None, any name is accepted.
     """
     if parameters is None:
         return
@@ -157,7 +157,7 @@ def _check_arguments(
 
 
 def _parameters_of_evals(name: str) -> Sequence[str] | None:
-    """Return the parameter names of a task of inspect_evals. If it does not exist, raise with the nearest name."""
+    """Return the parameter names of a task of inspect_evals. For an unknown task, suggest the nearest one."""
     from ...core import UnknownName
 
     registry = package.module("_util.registry")
@@ -202,7 +202,7 @@ def _task(reference: InspectReference, run: RunOptions) -> Task:
 
 
 def _argument_words(reference: InspectReference) -> str:
-    """Return a task's arguments for its protocol id, such as `+difficulty=easy`. A long value becomes a digest."""
+    """Format a task's arguments for its protocol id, such as `+difficulty=easy`. A long value becomes a digest."""
     words = []
     for name, value in json.loads(reference.arguments).items():
         if isinstance(value, str):
@@ -267,11 +267,11 @@ class InspectRows:
 
 @dataclass(frozen=True)
 class InspectTemplate:
-    """Returns the input of a sample as a prompt, as it is before the task's solver changes it."""
+    """Returns the input of a sample as a prompt. The task's solver may change it later."""
 
     reference: InspectReference
     is_whole = True
-    """True: assay must not add a system text or examples, because the solver builds the prompt."""
+    """True, because the solver builds the prompt. assay must not add a system prompt or examples."""
 
     def __call__(self, sample: Sample) -> Prompt:
         for number, entry in enumerate(load(self.reference).dataset, 1):

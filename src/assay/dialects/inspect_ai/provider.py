@@ -1,7 +1,7 @@
 """The model provider `assay` of inspect_ai: `inspect eval TASK --model assay/hf/PATH`.
 
-inspect_ai finds this module through its entry points. In a run of assay the provider asks the recording engine;
-otherwise it asks the model itself.
+inspect_ai finds this module through its entry points. In a run of assay the provider
+calls the recording engine; otherwise it calls the model directly.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ from ...core import GenerateOptions, Model, Output, Prompt, Request
 from .chat_bridge import options_of, output_of, prompt_of
 
 CHARACTERS_PER_TOKEN = 4
-"""Used to estimate context lengths for inspect_ai. The token counts of answers come from the model."""
+"""Average number of characters in a token. inspect_ai uses it to estimate context lengths."""
 Ask = Callable[[Sequence[Prompt], Sequence[str]], list[Output]]
 """A function that takes prompts and sample ids, waits for all answers, and returns them."""
 
 
 class Refused(Exception):
-    """Raised if the model gave no answer, so that inspect_ai records the sample as failed."""
+    """Raised if a call to the model failed, so that inspect_ai records the sample as failed."""
 
 
 class Collected:
@@ -52,7 +52,7 @@ class Collected:
         self._is_busy = True
         try:
             while self._waiting:
-                await asyncio.sleep(0)  # give other samples a chance to add their calls
+                await asyncio.sleep(0)  # let other samples add their calls
                 batch, self._waiting = self._waiting, []
                 await self._answer_batch(batch)
         finally:
@@ -110,7 +110,7 @@ class AssayModel(ModelAPI):  # type: ignore[misc]
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput:
-        """Answer a call to the model by a solver or a scorer."""
+        """Return the model's answer to one call of a solver or a scorer."""
         from dataclasses import replace
 
         options = replace(options_of(config, self._usual), **self._chosen)
@@ -121,16 +121,16 @@ class AssayModel(ModelAPI):  # type: ignore[misc]
         return output_of(output, self.model_name)
 
     def max_connections(self) -> int:
-        """Return how many calls inspect_ai may have in progress at once."""
+        """Return the maximum number of calls that inspect_ai may have in progress."""
         return self._connections
 
     async def count_text_tokens(self, text: str) -> int:
-        """Estimate the number of tokens by the length of the text, because a tokenizer might have to be downloaded."""
+        """Estimate the number of tokens from the length of the text. A real tokenizer might have to be downloaded."""
         return len(text) // CHARACTERS_PER_TOKEN + 1
 
 
 def _sample_id() -> str:
-    """Return the id of the sample of the current call; empty outside of a sample."""
+    """Return the sample id of the current call; empty outside of a sample."""
     from inspect_ai.log._samples import sample_active
 
     active = sample_active()
@@ -140,7 +140,7 @@ def _sample_id() -> str:
 
 
 class _DirectModel:
-    """Asks a model outside of a run. The model is loaded at the first call."""
+    """Calls a model outside of a run. The model is loaded at the first call."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class _DirectModel:
         prompts: Sequence[Prompt],
         samples: Sequence[str],
     ) -> list[Output]:
-        """Answer prompts in one batch. If the model's `generate` is asynchronous, ask them in parallel."""
+        """Answer prompts in one batch. If the model's `generate` is asynchronous, the calls run in parallel."""
         model: Any = self._loaded()
         requests = [
             Request(prompt, prompt.options or GenerateOptions(), id=sample)

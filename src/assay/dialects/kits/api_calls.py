@@ -1,6 +1,7 @@
-"""Retries, chats and system prompts of users' API models, as the base classes of VLMEvalKit and ULMEvalKit have them.
+"""Retries, chats and system prompts for users' API models, as in the base classes of VLMEvalKit and ULMEvalKit.
 
-They are for use in scripts. In a run, assay calls `generate_inner` itself and retries by its own rules.
+Scripts use them. In a run, assay calls `generate_inner` directly and retries by its own
+rules.
 """
 
 import random
@@ -44,7 +45,7 @@ class ApiCalls(MessageModel):
         self.logger = get_logger(type(self).__name__)
 
     def is_answer(self, answer: object) -> bool:
-        """Return True if the answer of a successful call, with code 0, is neither None nor an empty text."""
+        """Return True if the answer of a successful call is neither None nor an empty string."""
         return not (isinstance(answer, str) and answer == "") and answer is not None
 
     def working(self) -> bool:
@@ -53,7 +54,7 @@ class ApiCalls(MessageModel):
         return answer not in (None, "") and self.fail_msg not in str(answer)
 
     def generate(self, message: object, **kwargs1: Any) -> object:
-        """Return the answer to a message, or `fail_msg` if `retry` attempts gave none."""
+        """Return the answer to a message, or `fail_msg` after `retry` failed attempts."""
         if isinstance(message, list) and content_kind(message) == "listdict":
             message = self.preprocess_message_with_role(message)
         entries = self._assay_entries(message)
@@ -76,7 +77,8 @@ class ApiCalls(MessageModel):
     def chat_inner(self, inputs: Sequence[Fields], **kwargs: Any) -> object:
         """Return the result `(ret_code, answer, log)` for a chat.
 
-        By default, call `generate_inner` with the chat. If that raises, drop the first turns and try again.
+        By default, call `generate_inner` with the chat. If it raises, retry without the
+        first turns.
         """
         kwargs.pop("dataset", None)
         while inputs:
@@ -92,7 +94,7 @@ class ApiCalls(MessageModel):
         )
 
     def preprocess_message_with_role(self, message: Sequence[Fields]) -> Entries:
-        """Return a message without its system entries. Their texts are added to the system prompt."""
+        """Return a message without its system entries, whose text is added to the system prompt."""
         system = "".join(
             f"{entry['value']}\n" for entry in message if entry.get("role") == "system"
         )
@@ -111,9 +113,10 @@ class ApiCalls(MessageModel):
         message: Sequence[Fields],
         dataset: str | None = None,
     ) -> tuple[str, Any]:
-        """Return a message's texts joined by line breaks, and its first image.
+        """Return a message's text, joined by line breaks, and its first image.
 
-        If there are several images, the text has `<image>` for each. For BLINK, they are joined to one image.
+        If there are several images, the text has `<image>` for each. For BLINK, they
+        are joined to one image.
         """
         images = [entry["value"] for entry in message if entry["type"] == "image"]
         if len(images) > 1:
@@ -150,7 +153,7 @@ class ApiCalls(MessageModel):
 
 
 def without_first(turns: Sequence[Any]) -> list[Any]:
-    """Return a chat without its first turns, so that it begins with a later user turn."""
+    """Return a chat without its first turn, starting at the next user turn."""
     rest = list(turns[1:])
     while rest and rest[0]["role"] != "user":
         rest = rest[1:]

@@ -1,8 +1,8 @@
-"""Convert images to base64 text and back, as in benchmark files. The functions have VLMEvalKit's names and parameters.
+"""Convert images to base64 and back, as in benchmark files. The functions have VLMEvalKit's names and parameters.
 
-By default an image is restored pixel by pixel, with its transparency. With the toolkits' own rules it becomes a JPEG
-with a shorter edge of at least `$VLMEVAL_MIN_IMAGE_EDGE` (100) and a text of at most `$VLMEVAL_MAX_IMAGE_SIZE`
-characters.
+By default the conversion is lossless and keeps transparency. Under the toolkits' own
+rules an image becomes a JPEG with a shorter edge of at least `$VLMEVAL_MIN_IMAGE_EDGE`
+(100) pixels and a base64 length of at most `$VLMEVAL_MAX_IMAGE_SIZE` characters.
 """
 
 import base64
@@ -45,7 +45,8 @@ def encode_image_to_base64(
 ) -> str:
     """Return a Pillow image as base64, by default as PNG.
 
-    `target_size` above 0 limits the image's longer side; `fmt="JPEG"` replaces transparency by white.
+    `target_size` above 0 limits the longer side; `fmt="JPEG"` replaces transparency
+    with white.
     """
     if as_upstream():
         return _encoded_as_upstream(img, target_size, fmt or "JPEG", max_file_size)
@@ -59,7 +60,7 @@ def _encoded_as_upstream(
     fmt: str,
     max_file_size: float,
 ) -> str:
-    """Return an image without transparency as base64. The environment limits its edges and the length of the text."""
+    """Return an image without transparency as base64. Environment variables limit its edges and the base64 length."""
     if img.mode in ALPHA:
         img = img.convert("RGB")
     if target_size > 0:
@@ -93,7 +94,7 @@ def encode_image_file_to_base64(
     fmt: str | None = None,
     max_file_size: float = LARGEST,
 ) -> str:
-    """Return an image file as base64: its own bytes, unless it must become smaller or get another format."""
+    """Return an image file as base64. Its bytes are unchanged unless a size limit or a format is given."""
     if as_upstream():
         from PIL import Image as pillow
 
@@ -110,7 +111,7 @@ def decode_base64_to_image(
     base64_string: str,
     target_size: int = -1,
 ) -> "PilImage":
-    """Return the Pillow image in a base64 text or data URL; under the toolkits' own rules without transparency."""
+    """Decode a base64 string or data URL to a Pillow image; under the toolkits' own rules without transparency."""
     image = _shrunk(_opened(image_bytes(base64_string)), target_size)
     if as_upstream() and image.mode in ALPHA:
         return image.convert("RGB")
@@ -122,9 +123,9 @@ def decode_base64_to_image_file(
     image_path: str | Path,
     target_size: int = -1,
 ) -> None:
-    """Write the image of a base64 text to a file: its own bytes if the file's suffix names their format.
+    """Decode a base64 string to an image file. Its bytes are written unchanged if they match the file's suffix.
 
-    Under the toolkits' own rules, and for any other format, the image is encoded again.
+    The image is encoded again for another format, and under the toolkits' own rules.
     """
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)

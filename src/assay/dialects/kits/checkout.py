@@ -55,7 +55,7 @@ class Checkout:
     model_folders: tuple[str, ...]
     own_dataset_files: frozenset[str]
     datasets_of: Callable[[Path], Sequence[tuple[Any, str]]]
-    """Function that loads a file and returns its dataset classes, each with the names of its datasets."""
+    """Function that loads a file, and returns a (class, dataset name) pair for each dataset in it."""
 
     @property
     def dataset_folder(self) -> Path:
@@ -75,7 +75,7 @@ class Checkout:
     ) -> Defined | None:
         """Return the class that the checkout defines for a dataset, or None. Raise if its file cannot be loaded.
 
-        Without `with_own`, files that assay replaces by its own version are left out.
+        Files that assay replaces are skipped, unless `with_own` is True.
         """
         folder = self.dataset_folder
         entry = _entry_of(folder / "video_dataset_config.py", name)
@@ -153,7 +153,8 @@ def _files_that_name(folder: Path, name: str) -> Iterator[Path]:
 def _file_of_class(folder: Path, cls: str) -> Path | None:
     """Return the file that defines a class of a package, or None.
 
-    It is the file from which `__init__.py` imports the class, or else any file of the package that defines it.
+    The file from which `__init__.py` imports the class comes first, then any other file
+    that defines it.
     """
     tree = parsed(folder / "__init__.py")
     for node in tree.body if tree is not None else ():
@@ -174,7 +175,7 @@ def _file_of_class(folder: Path, cls: str) -> Path | None:
 
 
 def _entry_of(config: Path, name: str) -> tuple[str, Record] | None:
-    """Return class name and arguments of the entry `name: partial(Class, argument=value, …)` in a file, or `None`."""
+    """Return the class name and arguments of the entry `name: partial(Class, argument=value, …)`, or `None`."""
     tree = parsed(config)
     if tree is None:
         return None
@@ -192,14 +193,14 @@ def _entry_of(config: Path, name: str) -> tuple[str, Record] | None:
 
 
 def _entries(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Yield name and value of dictionary entries with text keys, and of assignments such as `group["name"] = …`."""
+    """Yield names and values of dictionary entries with string keys, and of assignments like `group["name"] = …`."""
     for key, value in _keyed_values(tree):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             yield key.value, value
 
 
 def _keyed_values(tree: ast.Module) -> Iterator[tuple[ast.expr | None, ast.expr]]:
-    """Yield key and value of dictionary entries, and of assignments such as `group[key] = value`."""
+    """Yield the keys and values of dictionary entries, and of assignments like `group[key] = value`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             yield from zip(node.keys, node.values, strict=True)

@@ -25,16 +25,16 @@ ASIDE = ".assay-aside"
 
 @dataclass
 class Owned:
-    """What a folder records about the files that evaluations of one prediction file have written."""
+    """A folder's record of the files that evaluations of one prediction file have written."""
 
     predictions: str = ""
     """Digest of the predictions from which the files were made."""
     files: dict[str, str] = field(default_factory=dict)
     """For each file name, the digest of the evaluation that wrote it."""
     running: str = ""
-    """Digest of an evaluation that has started and not ended; empty if there is none."""
+    """Digest of the evaluation in progress; empty if there is none."""
     before: list[str] = field(default_factory=list)
-    """Names of the files in the folder when that evaluation started."""
+    """Names of the files in the folder when the evaluation in progress started."""
 
 
 @contextmanager
@@ -44,13 +44,14 @@ def evaluation_files(
     predictions: str,
     evaluation: str,
 ) -> Iterator[None]:
-    """While the context is active, hide files in `folder` that another evaluation of the prediction file `stem` wrote.
+    """Hide files that other evaluations of the prediction file `stem` wrote to `folder`, inside the block.
 
-    `predictions` is the digest of the predictions, `evaluation` the digest of the code, the judge and their arguments.
+    `predictions` is the digest of the predictions; `evaluation` is the digest of the
+    code, the judge and their arguments.
     """
     folder.mkdir(parents=True, exist_ok=True)
     notes = _read(folder)
-    owned = notes.setdefault(stem, Owned(files=_unnoted(folder, stem, notes)))
+    owned = notes.setdefault(stem, Owned(files=_unrecorded(folder, stem, notes)))
     _end(folder, stem, notes)
     if owned.predictions != predictions:
         for name in owned.files:
@@ -91,10 +92,7 @@ def forget(folder: Path, stem: str) -> None:
 
 
 def link_up(file: Path) -> None:
-    """Make a link to a file in the folder above, in place of an older link.
-
-    A file that assay did not put there stays.
-    """
+    """Link to a file from its parent folder, replacing an older link. Files that assay did not create are kept."""
     home = file.parents[1]
     link, ledger = home / file.name, FileLedger(home)
     if link.exists() and not link.is_symlink():
@@ -105,7 +103,7 @@ def link_up(file: Path) -> None:
 
 
 def judge_digest(judge: str | None) -> str:
-    """Return what identifies a judge: its name and, for a judge defined in a user's file, the file's digest."""
+    """Return the identity of a judge: its name and, for a judge defined in a user's file, the file's digest."""
     if judge is not None and is_reference(judge):
         path = Path(split_reference(judge)[0]).expanduser()
         if path.is_file():
@@ -130,7 +128,7 @@ def _end(
     stem: str,
     notes: Mapping[str, Owned],
 ) -> None:
-    """End the running evaluation of the prediction file `stem`, if there is one.
+    """End the evaluation in progress of the prediction file `stem`, if there is one.
 
     Record the files that it wrote, and restore those that were moved away for it.
     """
@@ -160,21 +158,22 @@ def _is_of(
     other: str,
     stem: str,
 ) -> bool:
-    """Return True if the file `name` belongs to the prediction file `other` rather than to `stem`.
+    """Return True if the file `name` was made from the prediction file `other`, not from `stem`.
 
-    File names begin with the stem of the prediction file; the longer stem decides.
+    The name begins with the stem of its prediction file. If it begins with both, the
+    longer one counts.
     """
     return name.startswith(other) and (
         len(other) > len(stem) or not name.startswith(stem)
     )
 
 
-def _unnoted(
+def _unrecorded(
     folder: Path,
     stem: str,
     notes: Mapping[str, Owned],
 ) -> dict[str, str]:
-    """Return the files of evaluations that ran before assay kept records, each with an empty digest."""
+    """Return the files that evaluations wrote before assay kept records, each with an empty digest."""
     ledger = FileLedger(folder)
     unnoted = _names(folder).difference(*(owned.files for owned in notes.values()))
     return {

@@ -22,7 +22,7 @@ QUESTION_COLUMNS = ("question", "prompt", "text", "caption", *string.ascii_upper
 COMPARED_LENGTH = 20_000
 """Number of characters of a question that are compared. A spreadsheet cuts off longer cells."""
 _LOST_IN_FILES = re.compile(r"[\x00-\x20\x7f\s]+|_x[0-9A-Fa-f]{4}_")
-"""White space and control characters, which a spreadsheet changes or escapes. They are ignored in comparisons."""
+"""White space and control characters, which spreadsheets change or escape. Comparisons ignore them."""
 
 
 Questions = Mapping[str, Fields]
@@ -33,12 +33,12 @@ def read_table(
     path: Path,
     load: Callable[[Path], Any],
 ) -> object:
-    """Return what `load` reads from a prediction file. Raise `UsageError` if the file is damaged."""
+    """Read a prediction file with `load`. Raise `UsageError` if it is damaged."""
     try:
         return load(path)
     except AssayError:
         raise
-    except Exception as error:  # a damaged pickle may raise anything
+    except Exception as error:  # a damaged pickle may raise any exception
         raise UsageError(
             f"the prediction file cannot be read: {type(error).__name__}: {error}",
             where=str(path),
@@ -79,9 +79,10 @@ def refuse_other_dataset(
     task: Task,
     dataset: str,
 ) -> None:
-    """Raise if a prediction file is not about a dataset.
+    """Raise if a prediction file was not made from this dataset.
 
-    This is so if it has rows that the dataset lacks, or a different question or option for an index.
+    That is the case if it has rows that the dataset lacks, or a different question or
+    option for an index.
     """
     questions = answers.questions
     where = str(answers.path)
@@ -115,7 +116,7 @@ def refuse_other_dataset(
 
 
 def refuse_conflicting_rows(table: "DataFrame", where: str) -> None:
-    """Raise if a prediction file has two different predictions for one index."""
+    """Raise if a prediction file has two different predictions for the same row index."""
     predictions: dict[str, str] = {}
     for index, prediction in zip(table["index"], table["prediction"], strict=True):
         first = predictions.setdefault(index_text(index), str(prediction))
@@ -128,7 +129,7 @@ def refuse_conflicting_rows(table: "DataFrame", where: str) -> None:
 
 
 def _key(cell: object) -> str:
-    """Return a form of a cell in which different spellings are equal: `2`, `2.0` and ` 2 ` are the same option."""
+    """Normalize a cell for comparison: `2`, `2.0` and ` 2 ` are the same option."""
     text = _LOST_IN_FILES.sub("", str(cell))[:COMPARED_LENGTH].casefold()
     try:
         return repr(float(text))
@@ -142,7 +143,7 @@ class ImportedAnswers:
 
     name: str
     identity: Fields
-    """What identifies the model: the digest of the file. Another file is another model."""
+    """Digest of the file, which identifies the model. With another file it is a different model."""
     predictions: Fields = field(repr=False)
     questions: Questions = field(repr=False)
     path: Path
@@ -154,7 +155,7 @@ class ImportedAnswers:
         name: str,
         load: Callable[[Path], Any],
     ) -> Self:
-        """Read a prediction file, with the columns `index` and `prediction`, as a model."""
+        """Create a model from a prediction file with the columns `index` and `prediction`."""
         if not path.is_file():
             raise UsageError("no such prediction file", where=str(path))
         content = read_table(path, load)
@@ -189,7 +190,7 @@ class ImportedAnswers:
         raise NotImplementedError
 
     def noted_in(self, result: RunResult, dataset: str) -> RunResult:
-        """Return a run's result with an added note that names the prediction file."""
+        """Return a run's result with a note added that gives the path of the prediction file."""
         note = f"{dataset}: predictions read from {self.path}"
         return replace(result, notes=(note, *result.notes))
 

@@ -39,9 +39,10 @@ ROLE = "judge"
 
 
 class JudgePool:
-    """The judges of one task. They can be called from any thread, and are asked in one event loop.
+    """The judges of one task, which any thread may call. One event loop sends their requests.
 
-    In a run, each answer is stored in the journal and reused if the same question is asked again after a restart.
+    In a run, each answer is stored in the journal and reused if the same question is
+    asked after a restart.
     """
 
     def __init__(
@@ -70,7 +71,8 @@ class JudgePool:
     ) -> Output:
         """Return the answer of the judge `name` to a prompt, from the journal if it is there.
 
-        If a question is repeated within a run, each repetition gets its own seed and answer.
+        If a question is repeated within a run, each repetition gets a different seed
+        and answer.
         """
         with self._lock:
             loop = self._running_loop()
@@ -150,7 +152,7 @@ class JudgePool:
 
 
 class Judge:
-    """A judge, given by name. In a run, the journal stores its answers; in a script, they are not stored."""
+    """A judge, given by its name. Its answers are stored in the run's journal; in a script they are not stored."""
 
     def __init__(self, name: str, options: Fields) -> None:
         self.model = name
@@ -187,7 +189,7 @@ def is_known(name: str) -> bool:
 
 
 def assay_name(judge: str) -> str:
-    """Return assay's name for a judge. An unknown name is taken for a model at an OpenAI-compatible endpoint."""
+    """Return assay's name for a judge. An unknown name means a model at an OpenAI-compatible endpoint."""
     if is_known(judge):
         return judge
     return f"openai/{judge}"

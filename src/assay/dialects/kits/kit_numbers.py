@@ -12,8 +12,9 @@ from ..shapes import Record
 def as_numbers(value: Any) -> Record:
     """Return the numbers in a user's return value by name.
 
-    It is a dictionary, a data frame, a dictionary of columns, a list, or a single number. A text that is a number
-    counts as one. Other texts and empty cells are left out.
+    The value may be a dictionary, a data frame, a dictionary of columns, a list, or a
+    single number. Numeric strings count as numbers. Other strings and empty cells are
+    left out.
     """
     if value is None:
         return {}
@@ -92,7 +93,8 @@ def _from_records(
 ) -> Record:
     """Return the numbers in the rows of a table by name.
 
-    A single row has the names of its columns. Several rows are each named by their text cells, or else by their label.
+    For a single row, these are the names of its columns. If there are several, each row
+    gets a name from its text cells, or else from its label.
     """
     by_label: Record = {}
     for label, record in zip(labels, records, strict=True):

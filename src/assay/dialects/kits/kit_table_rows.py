@@ -1,4 +1,4 @@
-"""What the dataset classes of both toolkits share: rows in a data frame, and the lookup of classes by dataset name."""
+"""Base of the dataset classes of both toolkits, with rows in a data frame, and their lookup by dataset name."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,7 +22,7 @@ class TableRows:
         return list(cls.DATASET_URL)
 
     def post_build(self, dataset: str) -> None:
-        """Do nothing. The constructor calls this last; subclasses may override it."""
+        """Do nothing. The constructor calls this method last, and subclasses may override it."""
 
     def __len__(self) -> int:
         return len(self.data)
@@ -57,7 +57,7 @@ class KnownClasses:
         return next((k for k in self.all() if dataset in k.supported_datasets()), None)
 
     def declared(self, dataset: str | None, attribute: str, default: str) -> str:
-        """Return the text of an attribute in the class that supports a dataset; `default` if there is none."""
+        """Return a string attribute of the class that supports a dataset; `default` if there is none."""
         return str(getattr(self.find(dataset), attribute, "") or default)
 
     def names(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Run a function for many tasks at once. Results are in order, and stored in a file so that work can continue."""
+"""Run a function for many tasks in parallel. Results keep their order, and can be stored so that work resumes."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence

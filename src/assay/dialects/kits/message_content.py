@@ -1,4 +1,4 @@
-"""What the base classes of users' models share: reading a message, and the images of a row."""
+"""Base of users' model classes in both toolkits: reads messages, and writes the images of a row."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -21,7 +21,7 @@ class MessageModel:
     dump_image_func: Callable[[Any], list[str]] | None = None
 
     def use_custom_prompt(self, dataset: str | None) -> bool:
-        """Return True if the model builds the prompts for a dataset itself, by its own `build_prompt`."""
+        """Return True if the model builds the prompts for a dataset with its own `build_prompt`."""
         return False
 
     def build_prompt(
@@ -41,7 +41,7 @@ class MessageModel:
         raise NotImplementedError(f"{type(self).__name__} has no `generate_inner`")
 
     def set_dump_image(self, dump_image_func: Callable[[Any], list[str]]) -> None:
-        """Set the function of the dataset that writes the images of a line to files."""
+        """Set the dataset's function that writes a line's images to files."""
         self.dump_image_func = dump_image_func
 
     def dump_image(
@@ -65,7 +65,7 @@ class MessageModel:
         return self._assay_read(inputs)
 
     def _assay_read(self, message: object) -> Entries:
-        """Return a message as a list of dictionaries, by assay's rules, which accept more forms than upstream's."""
+        """Return a message as a list of dictionaries. assay's rules accept more forms than upstream's."""
         raise NotImplementedError
 
     def _assay_entries(self, message: object) -> Entries:
@@ -95,12 +95,12 @@ def values_of(
     message: Sequence[Fields],
     kind: str,
 ) -> list[Any]:
-    """Return the values of those entries of a message that have the type `kind`."""
+    """Return the values of a message's entries with the type `kind`."""
     return [entry["value"] for entry in message if entry["type"] == kind]
 
 
 def joined_text(message: Sequence[Fields]) -> str:
-    """Return the texts of a message joined by line breaks."""
+    """Return the text entries of a message, joined by line breaks."""
     return "\n".join(values_of(message, "text"))
 
 
@@ -120,7 +120,8 @@ def content_kind(message: object) -> str:
 def prepared(message: Any) -> Entries | None:
     """Return a message as a list of dictionaries with local files, by the toolkits' own rules; `None` for other types.
 
-    A string in a list may be a file, a data URL or an address. The type in a dictionary must fit its value.
+    A string in a list may be a file, a data URL or a web address. In a dictionary,
+    `type` must match `value`.
     """
     kind = content_kind(message)
     if kind == "str":
@@ -151,7 +152,7 @@ def checked(
 ) -> Entries:
     """Return a message as a list of dictionaries, by the toolkits' own rules.
 
-    Raise if an entry's type is not allowed.
+    Raise if `allowed` lacks the type of an entry.
     """
     entries = prepared(message)
     if entries is None:

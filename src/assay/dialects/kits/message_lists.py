@@ -36,9 +36,10 @@ def message_turns(
 ) -> tuple[Message, ...]:
     """Convert the return value of a toolkit's prompt function to messages of assay.
 
-    It may be `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries (some with a
-    `role`), or a chat `[dict(role, content)]`. Raise `TypeError` or `ValueError` with the reason if it is something
-    else. `media` maps paths to the media that were written there, so that none is read again.
+    It may be `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or
+    dictionaries (some with a `role`), or a chat `[dict(role, content)]`. Raise
+    `TypeError` or `ValueError` for anything else. `media` has the media that were
+    written to files, by path, so that none is read again.
     """
     if (
         isinstance(value, Mapping)
@@ -86,7 +87,7 @@ def message_part(
     entry: object,
     media: Mapping[str, Media] = EMPTY,
 ) -> Part:
-    """Convert one entry of a message list to a part of a message: a text or a medium."""
+    """Convert one entry of a message list to a message part: text, an image, audio or video."""
     if isinstance(entry, str):
         kind = detected_kind(entry)
         if kind is None:
@@ -114,7 +115,7 @@ def message_part(
 
 
 def detected_kind(text: str) -> type[Media] | None:
-    """Return the type of medium that a bare string names, such as `Image`, or `None` for plain text."""
+    """Return the media type of a bare string, such as `Image` for a path to one, or `None` for plain text."""
     if text.startswith("data:"):
         kind, slash, _ = text[5:40].partition("/")
         is_base64 = ";base64," in text[:80]

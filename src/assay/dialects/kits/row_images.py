@@ -19,7 +19,7 @@ from .base64_images import FORMATS_BY_SUFFIX, needs_rgb
 _files: dict[str, str] = {}
 """For each absolute path, the digest of the image that this process has written to it or read from it."""
 _paths: dict[tuple[str, str, str], str] = {}
-"""Existing image files by folder, suffix and digest. Later images with the same bytes become links to them."""
+"""Existing image files by folder, suffix and digest. Later images with the same bytes are written as links to them."""
 
 
 def file_names(
@@ -30,7 +30,7 @@ def file_names(
 ) -> list[str]:
     """Return the file names for `count` images of a row: those in `image_path`, or else names with the row's index.
 
-    `single` is the suffix if the row has one image; otherwise the names are `<index>_<number>.png`.
+    A single image gets the suffix `single`; several are named `<index>_<number>.png`.
     """
     if named:
         return list(named)
@@ -46,10 +46,11 @@ def image_file_path(
     *,
     encodes: bool = False,
 ) -> str:
-    """Write an image to `folder/name`, unless it is there, and return the path. If the name is taken, it is changed.
+    """Write an image to `folder/name` unless the file exists, and return the path.
 
-    With `encodes`, the pixels are written in the format of the suffix, as the toolkits do. Otherwise an image's own
-    bytes are kept, and an image with a palette or alpha becomes RGB.
+    If the name belongs to a different image, a digest is added to it. With `encodes`,
+    the pixels are encoded in the format of the suffix, as in the toolkits. Otherwise
+    the bytes are written unchanged, and an image with a palette or alpha becomes RGB.
     """
     path = os.path.join(folder, name)
     if is_written(path, image):
@@ -128,7 +129,7 @@ def _put(
             os.link(same, path)
             return
         except OSError:
-            pass  # A disk without links, a missing folder, or another process was faster.
+            pass  # The disk has no links, the folder is missing, or another process was faster.
     write_file(path, data)
     _paths[key] = os.path.abspath(path)
 
@@ -153,9 +154,9 @@ _SUFFIXES = {"jpeg": "jpg", "tiff": "tif"}
 
 
 def media_file(medium: Media, folder: str) -> str:
-    """Return the path of a medium's file. A medium that has none is written to a file in `folder`.
+    """Return the path of the file of an image, audio clip or video. If there is none, write it to `folder`.
 
-    An image with a palette or alpha becomes RGB in the new file.
+    In a new file, an image with a palette or alpha becomes RGB.
     """
     file = file_path(medium)
     if file is not None:
@@ -176,7 +177,7 @@ def media_file(medium: Media, folder: str) -> str:
 
 
 def file_path(medium: Media) -> str | None:
-    """Return the path of the file that a medium was read from or is named after; `None` if there is none yet."""
+    """Return the path of the file that an image, clip or video was read from, or is named after; else `None`."""
     source = medium.source
     if isinstance(source, os.PathLike) or (
         isinstance(source, str) and _is_file(source)
@@ -189,7 +190,7 @@ def file_path(medium: Media) -> str | None:
 
 
 def _is_file(source: str) -> bool:
-    # Do not look for base64 on the disk: that would cost more per row than everything else.
+    # Do not check if base64 is a path: that would take longer than everything else in a row.
     if (
         len(source) > 4096
         or source.startswith(("http:", "https:"))

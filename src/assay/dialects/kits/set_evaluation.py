@@ -1,6 +1,7 @@
-"""A scorer for all predictions at once that calls a user's `evaluate(eval_file, **judge_kwargs)`.
+"""A scorer that calls a user's `evaluate(eval_file, **judge_kwargs)` once with all predictions.
 
-`load(eval_file)` returns the predictions of the run's journal, so that no file format alters them.
+`load(eval_file)` returns the predictions of the run's journal, so that no file format
+alters them.
 """
 
 import warnings
@@ -29,16 +30,17 @@ Rows = Sequence[tuple[Sample, Output]]
 
 @dataclass(frozen=True)
 class SetEvaluation:
-    """Calls a user's `evaluate` with a run's predictions. The numbers that it returns go into the run's summary.
+    """Calls a user's `evaluate` with a run's predictions. The returned numbers go into the run's summary.
 
-    A subclass defines the content of the prediction file, and how a dataset's `evaluate` is called.
+    A subclass defines the content of the prediction file, and how a dataset's
+    `evaluate` is called.
     """
 
     dataset_name: str
     code: str
     """Digest of the user's file. If the file changes, earlier results are outdated."""
     judge_kwargs: Fields = field(default_factory=lambda: EMPTY)
-    """Further keyword arguments for `evaluate`."""
+    """Additional keyword arguments for `evaluate`."""
     cell: PlannedTask | None = field(
         default=None,
         compare=False,
@@ -53,7 +55,7 @@ class SetEvaluation:
     name: ClassVar[str] = "evaluate"
     bounds: ClassVar[tuple[float, float] | None] = None
     folder_name: ClassVar[str]
-    """Name of the folder in a run for its prediction file and the files that `evaluate` writes next to it."""
+    """Name of the run's subfolder for the prediction file, and for the files that `evaluate` writes."""
 
     def in_run(self, cell: PlannedTask, writer: RunWriter) -> Self:
         """Return a copy for one task and model of a run, with the writer that stores results."""
@@ -76,7 +78,7 @@ class SetEvaluation:
         raise NotImplementedError
 
     def surroundings(self) -> Surroundings:
-        """Return the settings with which the user's code runs. `score_all` adds the judge and the prediction file."""
+        """Return the settings for the user's code. `score_all` adds the judge and the prediction file."""
         raise NotImplementedError
 
     def judge(self) -> str | None:
@@ -96,10 +98,10 @@ class SetEvaluation:
         raise NotImplementedError
 
     def write(self, eval_file: Path, rows: Rows) -> None:
-        """Write the prediction file for code that opens it directly, if its format can be written at any time."""
+        """Write the prediction file for code that opens it directly. Formats that are written on demand are skipped."""
 
     def evaluate(self, eval_file: Path, rows: Rows) -> object:
-        """Return what the user's `evaluate` returns."""
+        """Call the user's `evaluate`, and return its result."""
         raise NotImplementedError
 
     def score_all(self, rows: Rows) -> Record:
@@ -151,7 +153,7 @@ class SetEvaluation:
         return numbers or {"rows": float(len(rows))}
 
     def digest(self) -> str:
-        """Return a digest of what affects the evaluation's files besides the predictions: code, judge and arguments."""
+        """Return a digest of everything except the predictions that affects the files: code, judge and arguments."""
         arguments = repr(sorted(self.judge_kwargs.items()))
         return digest_of([self.code, judge_digest(self.judge()), arguments])
 

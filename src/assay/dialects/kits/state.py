@@ -1,7 +1,8 @@
 """Settings with which a toolkit's code runs: permissions, data, files that `load` replaces, and judges.
 
-A toolkit's methods call `load`, `prepare_tsv` or `build_judge` as plain functions, also from their own threads,
-without naming the caller. The innermost settings on a stack apply to them.
+A toolkit's methods call `load`, `prepare_tsv` or `build_judge` as plain functions, also
+from their own threads, so the caller is unknown. The innermost settings on a stack
+apply to such calls.
 """
 
 import os
@@ -26,11 +27,11 @@ class Surroundings:
     data: Path | None = None
     """The table to read instead of the one that a dataset class declares."""
     copied_table: Path | None = None
-    """The current run's copy of the table, for a machine without the table that the dataset class declares."""
+    """The run's copy of the table, for a machine that lacks the table of the dataset class."""
     media_root: Path | None = None
-    """A folder, given by the user, with files that rows may name, in addition to the folder of the data."""
+    """A folder, given by the user, with files that rows may refer to, in addition to the folder of the data."""
     judge: str | None = None
-    """assay's name of the judge that the user gave. It is set while an `evaluate` runs."""
+    """The judge that the user chose, by its name in assay. Set only while an `evaluate` runs."""
     judge_pool: "JudgePool | None" = None
     """The object that asks judges and stores their answers in the run's journal; `None` outside a run."""
     work_folder: Path | None = None
@@ -38,7 +39,7 @@ class Surroundings:
     label: str | None = None
     """The model's name in file names if the toolkit's own command is used."""
     served: dict[Path, Callable[[], Any]] = field(default_factory=dict)
-    """Functions by path. `load` of such a path calls the function, which reads the run's journal, not the file."""
+    """Functions by path. `load` calls the function for its path, to read the run's journal instead of the file."""
 
     def served_for(self, path: str | os.PathLike[str]) -> Callable[[], Any] | None:
         """Return the function that `load` calls instead of reading a file, or `None` for an ordinary file."""
@@ -47,7 +48,7 @@ class Surroundings:
         return None
 
     def unserve(self, path: str | os.PathLike[str]) -> None:
-        """Let `load(path)` read the file itself from now on."""
+        """Make `load(path)` read the file again."""
         self.served.pop(Path(path).expanduser().resolve(), None)
 
 
@@ -55,18 +56,18 @@ _stack: list[Surroundings] = [Surroundings()]
 
 
 def current() -> Surroundings:
-    """Return the settings that apply now, which are the innermost."""
+    """Return the innermost settings, which apply now."""
     return _stack[-1]
 
 
 def of_process() -> Surroundings:
-    """Return the settings of the process, which apply if there are no inner ones."""
+    """Return the settings of the process, which apply where no `around` block is active."""
     return _stack[0]
 
 
 @contextmanager
 def around(surroundings: Surroundings) -> Iterator[None]:
-    """Let `surroundings` apply inside the block."""
+    """Apply `surroundings` inside the block."""
     _stack.append(surroundings)
     try:
         yield
@@ -79,7 +80,7 @@ def working_in(
     folder: Path,
     label: str | None = None,
 ) -> Iterator[None]:
-    """Let evaluations inside the block write their files to `folder`, as the toolkit's own command does."""
+    """Write the files of evaluations inside the block to `folder`, as the toolkit's own command does."""
     process = of_process()
     process.work_folder, process.label = folder, label
     try:
@@ -92,5 +93,5 @@ KITS = ("vlmeval", "ulmeval")
 
 
 def as_upstream() -> bool:
-    """Return True if VLMEvalKit's or ULMEvalKit's own rules were chosen over assay's."""
+    """Return True if VLMEvalKit's or ULMEvalKit's rules were chosen instead of assay's."""
     return any(is_upstream(kit) for kit in KITS)

@@ -1,7 +1,8 @@
 """Read and write files by suffix, like the toolkits' `load` and `dump`: json, jsonl, tsv, csv, xlsx, txt, pkl.
 
-Tables are read as data frames with their texts unchanged: `NA`, `None`, `1` as a prediction, and `=1+1`. A pickle
-is read only if it was written and signed here, or if the user allows it.
+Tables are read as data frames with unchanged text cells: `NA`, `None`, `1` as a
+prediction, and `=1+1`. A pickle is read only if it was written and signed here, or if
+the user allows it.
 """
 
 import csv
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def sign(path: Path) -> None:
-    """Write a signature file next to a pickle, by which `is_ours` recognises it."""
+    """Write a signature file next to a pickle. `is_ours` checks it."""
     _note(path).write_text(json.dumps(signed(_facts(path))), "utf-8")
 
 
 def is_ours(path: Path) -> bool:
-    """Return True if a pickle has a signature of this user's assay and is unchanged since then."""
+    """Return True if a pickle was signed by this user's assay and has not changed since then."""
     try:
         facts = json.loads(_note(path).read_bytes())
     except (OSError, ValueError):
@@ -49,7 +50,7 @@ def _note(path: Path) -> Path:
 
 
 def _facts(path: Path) -> dict[str, str]:
-    # The path counts too: a signed file moved over another one is not what was written there.
+    # The path is signed, too: a signed file that was moved to another path is not trusted.
     return {"pickle": str(path.resolve()), "sha256": file_digest(path)}
 
 
@@ -62,7 +63,7 @@ def load_by_suffix(
     *,
     trust_pickle: bool = False,
 ) -> object:
-    """Return the content of a file in the format of its suffix or `fmt`: a table as data frame, else plain data."""
+    """Return the content of a file in the format of its suffix or `fmt`: a table as a data frame, else plain data."""
     file = Path(path).expanduser()
     if not file.is_file():
         raise FileNotFoundError(f"no such file: {file}")
@@ -304,7 +305,7 @@ def _write_text(data: Any, path: Path) -> None:
 
 
 def _bare(value: object) -> object:
-    """Return a cell as it is stored in a table: without numpy types, NaN as an empty cell, a list as its literal."""
+    """Return a cell as tables store it: without numpy types, None for NaN, and a list as its literal."""
     cell = bare(value)
     if is_missing(cell):
         return None
@@ -335,7 +336,7 @@ def objects(
 ) -> "Series":
     """Return cells as a Series of Python objects with the index of the data frame `like`.
 
-    Lists in it stay lists, and its cells are read faster than those of pandas' string columns.
+    Lists stay lists, and reading cells is faster than from pandas' string columns.
     """
     import numpy
 

@@ -1,4 +1,4 @@
-"""What the shared modules need to know about a toolkit: its names and classes, users' files for it, its checkout."""
+"""Describe a toolkit to the modules that both share: its names, classes, checkout, and the users' files for it."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +25,13 @@ _loaded: dict[tuple[str, Path, str, bool], "UserFile"] = {}
 
 @dataclass(frozen=True, eq=False)
 class Toolkit:
-    """What distinguishes VLMEvalKit and ULMEvalKit for the modules that they share."""
+    """The differences between VLMEvalKit and ULMEvalKit that the shared modules need."""
 
     package: str
     names: Mapping[str, str]
     """The toolkit's modules that assay replaces, each with the module of assay."""
     models: Fields
-    """The registry in which user files put functions that create a model, by name."""
+    """The registry to which user files add functions that create a model, by name."""
     is_dataset: Callable[[type], bool]
     is_model: Callable[[Any], bool]
     model_class: Callable[..., Model]
@@ -39,11 +39,11 @@ class Toolkit:
     api_class: Callable[..., Model]
     """Class of the adapter for users' models that call an API. Several calls run at once."""
     named_datasets: Callable[["UserFile"], Sequence[tuple[Any, str]]]
-    """Function that returns the dataset classes of a file, each with the names of its datasets."""
+    """Function that returns a (class, dataset name) pair for each dataset in a file."""
     model_folders: tuple[str, ...]
     """Names of the folders with model classes in the toolkit's package."""
     own_dataset_files: frozenset[str]
-    """Names of dataset files that assay replaces by its own version."""
+    """Names of dataset files for which assay has its own version."""
 
     def load(
         self,
@@ -53,7 +53,7 @@ class Toolkit:
     ) -> "UserFile":
         """Return a user's file, loaded once for each version of its source.
 
-        With `force`, the toolkit's names win over modules of the user that only have the same name.
+        With `force`, the toolkit's names hide the user's modules of the same names.
         """
         file = Path(path).expanduser().resolve()
         if not file.is_file():
@@ -133,7 +133,7 @@ class Toolkit:
 
 
 class UserFile:
-    """A loaded user's file: its dataset classes, its model classes, and the models that it registered by name."""
+    """A user's file after loading: its dataset classes, model classes, and models registered by name."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class UserFile:
         }
 
     def member(self, name: str) -> Any:
-        """Return the value that a name has in the file's module."""
+        """Return the value of a name in the file's module."""
         return getattr(self.module, name)
 
     def model(self, name: str | None) -> tuple[str, Any] | None:
@@ -210,7 +210,7 @@ def find_class(
     classes_of: Callable[[UserFile], Fields],
     where: str,
 ) -> tuple[Any, Path | None]:
-    """Return the class that a config entry names, and the user's file that defines it; None for the toolkit's own."""
+    """Return the class for the `name` in a config entry, and the user's file with it; None for a built-in class."""
     classes: dict[str, tuple[Any, Path | None]] = {
         label: (kind, None) for label, kind in builtin.items()
     }
@@ -233,7 +233,7 @@ def names_of_parts(
     names: Mapping[str, str],
     *parts: str,
 ) -> Callable[[str], Any]:
-    """Return a `__getattr__` for a package's module. It looks a name up in the first submodule that has it."""
+    """Return a `__getattr__` for a package's module. It takes each name from the first submodule that defines it."""
 
     def find(name: str) -> object:
         for part in parts if not name.startswith("__") else ():
@@ -247,7 +247,7 @@ def names_of_parts(
 
 
 class KitModel(RequestModel):
-    """A user's model as a model of assay. It is given as a class, a `partial` of one, or an existing object."""
+    """Adapter of a user's model, which is given as a class, a `partial` of one, or an existing object."""
 
     identity: Fields
 

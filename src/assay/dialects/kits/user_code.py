@@ -12,7 +12,7 @@ from ..shapes import Record
 
 
 def own_classes(module: ModuleType) -> list[type]:
-    """Return the classes that a user's module defines itself, without imported ones, in order."""
+    """Return the classes that a user's module defines, in order, without imported ones."""
     return [
         thing
         for thing in vars(module).values()
@@ -22,10 +22,7 @@ def own_classes(module: ModuleType) -> list[type]:
 
 
 def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
-    """Return (class, dataset name) pairs without a base class if a subclass has the same dataset name.
-
-    If a base class and its subclass in one file know the same dataset, the subclass is meant.
-    """
+    """Return the (class, dataset name) pairs without those whose dataset a subclass also declares."""
     return [
         (kind, name)
         for kind, name in named
@@ -40,7 +37,7 @@ def read_config(
     path: Path,
     keys: Sequence[str] = ("model", "data"),
 ) -> dict[str, Record]:
-    """Return the sections `keys` of a JSON config, each an object of objects."""
+    """Return the sections `keys` of a JSON config. The values in each section must be objects."""
     try:
         plain = json.loads(path.read_bytes())
     except OSError as error:
@@ -55,7 +52,7 @@ def checked_config(
     keys: Sequence[str],
     where: str,
 ) -> dict[str, Record]:
-    """Return the sections `keys` of a parsed config, each an object of objects. Raise at the first fault."""
+    """Return the sections `keys` of a parsed config. Raise if a section or a value in it is not an object."""
     for key in keys:
         if not isinstance(plain, Mapping) or not isinstance(plain.get(key), Mapping):
             raise UsageError(
@@ -81,6 +78,6 @@ _DRAWS = re.compile(
 )
 
 
-def speaks_of_drawing(path: Path) -> bool:
-    """Return True if a file's text has names such as `T2I` that only code for image generation uses."""
+def mentions_image_generation(path: Path) -> bool:
+    """Return True if a file contains names such as `T2I` that occur only in code for image generation."""
     return _DRAWS.search(path.read_text(encoding="utf-8", errors="replace")) is not None

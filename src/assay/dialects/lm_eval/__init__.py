@@ -1,6 +1,7 @@
 """Run tasks of lm-evaluation-harness (lm-eval) through the installed `lm_eval` package.
 
-The package builds the questions and reads the answers. assay asks, records, counts and compares.
+The package builds the questions and reads the answers. assay sends the questions to the
+model, and records, counts and compares the answers.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
-"""Metrics of `unsafe_code` tasks: the model's programs run in assay's sandbox; all other code is lm-eval's.
+"""Metrics of `unsafe_code` tasks. Programs written by the model run in assay's sandbox; other code is lm-eval's.
 
-Tasks of lm-eval run programs in two ways: through the metric `code_eval` of the `evaluate` library, and through
-functions of their own helper modules. Both are replaced by an execution in the sandbox. A task that runs code in
-another way is refused.
+Tasks of lm-eval run programs in two ways: through the metric `code_eval` of the
+`evaluate` library, and through functions of their helper modules. Both are replaced by
+an execution in the sandbox. A task that runs code in another way is refused.
 """
 
 import ast
@@ -42,7 +42,7 @@ def passes(
 ) -> tuple[bool, str]:
     """Run a program with its test in the sandbox.
 
-    Return whether they ended without an error, and if not, the reason.
+    Return True if both ended without an error; otherwise False and the reason.
     """
     limits = Limits(wall_seconds=seconds)
     tests = FunctionTests(test=test or "pass")
@@ -119,14 +119,14 @@ def run_cruxeval_program(
     program: str,
     timeout: float = SECONDS,
 ) -> bool:
-    """Return True if a program ends without an error. It replaces `check_correctness` of cruxeval."""
+    """Return True if a program ends without an error. This function replaces `check_correctness` of cruxeval."""
     return passes(program, "", timeout)[0]
 
 
 REPLACED: Mapping[tuple[str, str], tuple[str, Callable[..., Any]]] = {
     ("cruxeval", "utils"): ("check_correctness", run_cruxeval_program),
 }
-"""For the family and the module of a helper function that runs programs: its name and its replacement."""
+"""Helper functions that run programs, by task family and module: the function's name and its replacement."""
 HARMLESS: frozenset[str] = frozenset(
     {
         "process_results_countdown",
@@ -135,7 +135,7 @@ HARMLESS: frozenset[str] = frozenset(
     }
     | {"process_results_tom_tracking", "process_results_travel_planning"}
 )
-"""Functions of the family longproc that only read texts, although their module also runs compilers."""
+"""Functions of the family longproc that only read text, although their module also runs compilers."""
 
 
 def check_unsafe(

@@ -1,10 +1,11 @@
 """Convert the documents of a loaded task or group to samples, and their requests to prompts.
 
-Requests are always built from the first document on, because examples for all documents are drawn from one random
-generator. A resumed or sharded run builds the same requests and asks only the missing ones.
+Requests are always built in order, starting with the first document, because examples
+for all documents are drawn from one random generator. A resumed or sharded run builds
+the same requests, and sends only the missing ones to the model.
 
-Continuations after one context become one prompt. A chat keeps its turns, so that the model's own template renders
-them.
+Continuations after one context become one prompt. A chat keeps its turns, and is
+rendered with the model's own template.
 """
 
 import json
@@ -32,7 +33,7 @@ from .task_loading import MOST_KEPT, load
 
 
 class ChatText(str):
-    """A chat in the form that lm-eval passes between its functions: a string, which here also has the turns."""
+    """lm-eval's form of a chat: a string, which here also carries the turns."""
 
     __slots__ = ("turns",)
     turns: tuple[Message, ...]
@@ -45,7 +46,8 @@ class ChatText(str):
     ) -> "ChatText":
         """Create a `ChatText` from a chat history.
 
-        `add_generation_prompt` is not used: the role of the last turn decides whether that turn is continued.
+        `add_generation_prompt` is ignored: the role of the last turn decides whether
+        the model continues that turn.
         """
         text = cls(json.dumps(list(history), ensure_ascii=False))
         turns = [
@@ -87,16 +89,16 @@ def questions_of(
         question = Question(prompt, (position,))
         questions.append(question)
     for positions in by_context.values():
-        question = _weighing(instances, positions)
+        question = _likelihood_question(instances, positions)
         questions.append(question)
     return sorted(questions, key=lambda question: question.requests[0])
 
 
-def _weighing(
+def _likelihood_question(
     instances: Sequence[Any],
     positions: Sequence[int],
 ) -> Question:
-    """Return one question for all requests with the same context. The model scores their continuations."""
+    """Build one question from the requests at these positions: their common context and all continuations."""
     arguments = instances[positions[0]].args
     media = _media_of(arguments)
     messages = _messages(arguments[0], media)
@@ -142,7 +144,7 @@ def _media_of(arguments: Sequence[Any]) -> list[Part]:
 
 
 CHUNK = 32
-"""How many documents are built at a time."""
+"""Number of documents that are built at a time."""
 
 
 class LmDocuments(Documents):
@@ -197,7 +199,7 @@ class LmDocuments(Documents):
     def _random_state_now(self) -> RandomState:
         """Return the current state of the random generators.
 
-        If no number was drawn since the last call, it is the same object.
+        If no random number was used since the last call, return the same object.
         """
         position = RandomState.current_position()
         if self._last_state is None or position != self._last_state[0]:
@@ -249,7 +251,7 @@ class LmDocuments(Documents):
 
 
 def documents_of(reference: TaskReference, settings: TaskSettings) -> LmDocuments:
-    """Return the documents of a task. The same object is returned as long as the task's file does not change."""
+    """Return the documents of a task. The same object is returned until the task's file changes."""
     return _documents(reference, settings, reference.file_state())
 
 

@@ -1,6 +1,7 @@
 """Make a task of assay from an lm-eval task.
 
-The driver of that task asks the requests through the recording engine, and lets lm-eval score the answers.
+The task's driver sends the requests to the recording engine, and lets lm-eval score the
+answers.
 """
 
 import json
@@ -49,16 +50,16 @@ class LmTemplate(_LmPart, FirstPrompt):
 
 @dataclass(frozen=True)
 class LmDriver(_LmPart, TaskDriver):
-    """Asks all requests of a task or a group, and lets lm-eval score the answers."""
+    """Sends all requests of a task or a group to the model, and scores the answers with lm-eval."""
 
     def ask(
         self,
         recording: RecordingEngine,
         chosen: Chosen,
     ) -> dict[str, Output]:
-        """Ask every request, and put the answers into lm-eval's instances.
+        """Send every request to the model, and store the answers in lm-eval's instances.
 
-        Return the failed output of each document that has one, by the document's id.
+        Return the failed outputs by document id.
         """
         pairs: list[tuple[Document, Question]] = []
         for _, document in chosen:

@@ -19,7 +19,7 @@ TESTED_VERSION = "0.4.13"
 @cache
 def load_package() -> ModuleType:
     """Import lm_eval with its task modules. If it is missing, raise with the command to install it."""
-    # Tokenizers of the package warn about forks, and progress bars would mix with ours.
+    # Prevent fork warnings of tokenizers, and progress bars that would mix with assay's.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         package = importlib.import_module("lm_eval")
@@ -41,7 +41,7 @@ def module(name: str) -> ModuleType:
 
 
 def _limit_imports() -> None:
-    """Limit the time that the import of a helper module may take."""
+    """Limit the time that importing a helper module may take."""
     loader: Any = importlib.import_module("lm_eval.tasks._yaml_loader")
     load_module = loader._load_module_with_cache
 
@@ -56,8 +56,8 @@ def _limit_imports() -> None:
 def forget_helpers(folder: Path) -> None:
     """Remove the helper modules of a folder from `sys.modules`, so that the next load imports them again.
 
-    Some modules have their own random generator, which must start again with each load. Otherwise a second run in the
-    same process would ask other questions.
+    Some modules have their own random generator, which must start again with each load.
+    Otherwise a second run in the same process would ask different questions.
     """
     for name, helper in list(sys.modules.items()):
         file = getattr(helper, "__file__", None)

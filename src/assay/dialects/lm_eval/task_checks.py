@@ -1,7 +1,7 @@
-"""Check the names in a task, and test a user's own task before a model is asked.
+"""Check the names in a task, and test a user's task before the model is called.
 
-The functions, metrics and filters of a user's own task are called with a made-up answer. Also, the right answer must
-be one of the choices.
+The functions, metrics and filters of a user's own task are called with a made-up
+answer. The correct answer must be one of the choices.
 """
 
 import inspect
@@ -32,7 +32,7 @@ COLUMN_KEYS = ("doc_to_text", "doc_to_target", "doc_to_choice")
 
 
 def known_names() -> KnownNames:
-    """Return the configuration keys, filters, metrics and aggregations that the installed lm-eval knows."""
+    """Return the valid configuration keys, filters, metrics and aggregations of the installed lm-eval."""
     registry = package.module("api.registry")
     package.module("filters")
     package.module("api.metrics")
@@ -51,7 +51,7 @@ def check_names(
     task: LibraryTask,
     name: str,
 ) -> None:
-    """Raise for a metric, aggregation or filter that would fail only after the model was asked."""
+    """Raise for a metric, aggregation or filter that would fail only after the model was called."""
     where = f"task {name!r}"
     functions = getattr(task, "_metric_fn_list", {})
     if task.config.process_results is None and None in functions.values():
@@ -86,7 +86,7 @@ def check_own_task(
     task: LibraryTask,
     path: str,
 ) -> None:
-    """Raise for errors that would otherwise appear, or make scores worthless, only after the model was asked."""
+    """Raise for errors that would otherwise appear, or invalidate scores, only after the model was called."""
     if not hasattr(task, "_config") or not hasattr(task, "_metric_fn_list"):
         return
     config = merged_yaml(path, LIBRARY)
@@ -106,7 +106,7 @@ def _check_functions(
     config: Mapping[str, Any],
     path: str,
 ) -> None:
-    """Raise for a function after `!function` that cannot be called with the arguments that lm-eval passes."""
+    """Raise for a function after `!function` that does not accept the arguments that lm-eval passes."""
     for key, arguments in ARGUMENTS.items():
         text = config.get(key)
         if not isinstance(text, str) or not text.startswith(FUNCTION):
@@ -137,7 +137,7 @@ def _check_columns(
     columns: Sequence[str],
     path: str,
 ) -> None:
-    """Raise for a value that looks like a misspelt column name, which lm-eval would take for a constant."""
+    """Raise for a value that looks like a misspelt column name. lm-eval would treat it as a constant."""
     for key in COLUMN_KEYS:
         word = config.get(key)
         if not isinstance(word, str) or not word.isidentifier() or word in columns:
@@ -216,7 +216,7 @@ def check_gold(
     row: object,
     where: str,
 ) -> None:
-    """Raise if the right answer of a row is not among its choices. lm-eval would count such a row as wrong."""
+    """Raise if the correct answer of a row is not among its choices. lm-eval would count such a row as wrong."""
     counts_choices = task.OUTPUT_TYPE == "multiple_choice" and not task.multiple_input
     if not counts_choices or task.config.process_results is not None:
         return

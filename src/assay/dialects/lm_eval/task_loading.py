@@ -41,7 +41,7 @@ _lock = threading.Lock()
 
 
 MOST_KEPT = 64
-"""Maximum number of loaded tasks in memory. A single tag may name many."""
+"""Maximum number of loaded tasks in memory. A single tag may have many tasks."""
 
 
 class TaskManager(Protocol):
@@ -55,7 +55,7 @@ class TaskManager(Protocol):
 
 
 class TaskWithData(Protocol):
-    """The members of an lm-eval task from which its data are loaded."""
+    """The attributes of an lm-eval task that describe where its data comes from."""
 
     DATASET_PATH: str | None
     DATASET_NAME: str | None
@@ -65,7 +65,7 @@ class TaskWithData(Protocol):
 
 def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     """Load a task or a group. If that fails, raise a one-line error."""
-    # A plan, its samples and its driver load the same tasks.
+    # The plan, the samples and the driver all load the same tasks.
     with _lock:
         return _load(reference, settings, reference.file_state())
 
@@ -99,7 +99,7 @@ def _load(
 
     with (
         translating(reference.where, explain),
-        _own_rows(settings),
+        _replaced_loading(settings),
         sandboxed_code_eval(),
         state.active(),
     ):
@@ -121,7 +121,7 @@ def _load(
 
 
 def _manager(name: str, index: Index) -> TaskManager:
-    """Return lm-eval's task manager, which knows only one name and the names it refers to.
+    """Return lm-eval's task manager with an index of only one name and the names it refers to.
 
     Indexing the whole package would take seconds.
     """
@@ -145,10 +145,11 @@ def _manager(name: str, index: Index) -> TaskManager:
 
 
 @contextmanager
-def _own_rows(settings: TaskSettings) -> Iterator[None]:
-    """Replace how lm-eval loads the rows of tasks inside the block.
+def _replaced_loading(settings: TaskSettings) -> Iterator[None]:
+    """Replace lm-eval's loading of rows inside the block.
 
-    Tasks get the rows of `--data` if it is given, else the rows that they name. Errors have one line.
+    Tasks get the rows of `--data` if it is given, else the rows that they declare.
+    Errors have one line.
     """
     task_module = package.module("api.task")
     base, configurable = task_module.Task, task_module.ConfigurableTask
@@ -222,10 +223,10 @@ def _check_splits(config: TaskConfig, dataset: object) -> None:
 
 
 def _process_once(config: TaskConfig) -> None:
-    """Wrap `process_docs` of a task, so that it runs only once for each split and its result is kept.
+    """Wrap `process_docs` of a task, so that it runs once for each split and its result is reused.
 
-    Some tasks shuffle options there, so a second call would give other documents. For data on disk, the cache of
-    `datasets` has the same effect.
+    Some tasks shuffle options there, so a second call would give other documents. For
+    data on disk, the cache of `datasets` has the same effect.
     """
     process = config.process_docs
     if not callable(process) or hasattr(process, "__wrapped__"):

@@ -1,6 +1,7 @@
 """Run lmms-eval's tasks with images, audio and video through the installed `lmms_eval` package.
 
-The package builds the messages and reads the answers. assay asks, records, counts and compares.
+The package builds the messages and reads the answers. assay sends the messages to the
+model, and records, counts and compares the answers.
 """
 
 from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ NAMES: dict[str, str] = {}
 LIBRARY = Library(
     "lmms_eval",
     "lmms-eval",
-    # Its own requirements include libraries that only its models need.
+    # The package's requirements include libraries that only its models need.
     "assay[lmms-eval] && pip install --no-deps lmms_eval==0.7.3",
     groups_are_lists=True,
     first_include_wins=True,
@@ -23,7 +23,7 @@ OWN_KEYS = frozenset(
         "process_results_use_image",
     }
 )
-"""Keys that only files of lmms-eval have. They distinguish these files from those of lm-eval."""
+"""Keys that occur only in files of lmms-eval, which distinguish them from files of lm-eval."""
 claims_name = LIBRARY.claims_name
 knows = LIBRARY.knows
 files_named = LIBRARY.files_named
@@ -53,7 +53,7 @@ def claims(
 def _claim_of_group(path: Path) -> str | None:
     """Return why a group belongs to lmms-eval; None if it does not.
 
-    This is decided by the tasks in the same folder, because groups of lm-eval look the same.
+    Groups of lm-eval look the same, so the tasks in the same folder decide.
     """
     for file in sorted(path.parent.glob("*.y*ml")):
         keys = top_level_keys(file.read_text(encoding="utf-8", errors="replace"))

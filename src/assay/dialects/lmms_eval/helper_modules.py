@@ -1,7 +1,8 @@
-"""Load the functions that task files name after `!function`, from modules with unique names.
+"""Load the functions that task files declare with `!function`, from modules with unique names.
 
-lmms-eval looks for included files in the working folder first, and imports every helper module as `utils`. Here paths
-are relative to the file that names them, and a helper module is imported once, under its name in the package.
+lmms-eval looks for included files in the working folder first, and imports every helper
+module as `utils`. Here paths are relative to the file that contains them, and a helper
+module is imported once, under its name in the package.
 """
 
 import importlib
@@ -25,12 +26,12 @@ from .judge_clients import placeholder_keys, replaced_clients
 
 @dataclass(frozen=True, slots=True)
 class NamedFunction:
-    """A function that a task file names after `!function`, not yet loaded."""
+    """A function that a task file declares with `!function`, not yet loaded."""
 
     name: str
     """The module and the function, such as `utils.mme_doc_to_text`."""
     file: Path
-    """The YAML file that names it."""
+    """The YAML file with the declaration."""
 
     @property
     def module_file(self) -> Path:
@@ -39,7 +40,7 @@ class NamedFunction:
 
 
 def resolved_yaml(path: str | Path) -> dict[str, Any]:
-    """Return a task file merged with the files it includes, with names of functions replaced by the functions."""
+    """Return a task file merged with its includes, in which function names are replaced by the functions."""
     config = merged_yaml(path, LIBRARY, _with_named_functions)
     resolved: dict[str, Any] = _replace(config, _function)
     return _with_absolute_files(resolved, Path(path).parent)
@@ -81,9 +82,9 @@ def _with_named_functions(
     config: dict[str, Any],
     file: Path,
 ) -> dict[str, Any]:
-    """Replace each `!function NAME` in a file by a `NamedFunction`, which remembers the file.
+    """Replace each `!function NAME` in a file by a `NamedFunction` with the file's path.
 
-    This is done before files are merged, because names are relative to their file.
+    This is done before files are merged, because such names are relative to their file.
     """
 
     def remember(text: str) -> str | NamedFunction:
@@ -111,7 +112,7 @@ def _replace(
 
 
 def _function(function: NamedFunction) -> object:
-    """Load a named function or class. If it is missing, raise with the file that names it."""
+    """Load a named function or class. If it is missing, raise with the file that refers to it."""
     module_name, _, name = function.name.rpartition(".")
     module = _module(function.module_file, module_name, function.file)
     if not hasattr(module, name):
@@ -130,7 +131,7 @@ def _module(
     yaml_file: Path,
 ) -> ModuleType:
     folder = LIBRARY.need_tasks_folder().resolve()
-    with placeholder_keys(), replaced_clients(), _kept_search_path():
+    with placeholder_keys(), replaced_clients(), _restored_search_path():
         if not file.is_file():
             return _absolute_module(name, file, yaml_file)
         with limited_import(file):
@@ -144,7 +145,7 @@ def _absolute_module(
     file: Path,
     yaml_file: Path,
 ) -> ModuleType:
-    """Import a module that a file names with its package, such as `lmms_eval.tasks.librispeech.utils`."""
+    """Import a module given by its full name, such as `lmms_eval.tasks.librispeech.utils`."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -173,11 +174,11 @@ def _package_module(file: Path, folder: Path) -> ModuleType:
 
 
 @contextmanager
-def _kept_search_path() -> Iterator[None]:
-    """Undo changes that a helper module makes to Python's search path inside the block.
+def _restored_search_path() -> Iterator[None]:
+    """Undo, at the end of the block, a helper module's changes to Python's search path.
 
-    Also forget the modules that it loaded that way. Otherwise the next module that imports `utils` would get the
-    `utils` of another task.
+    Modules loaded that way are also removed. Otherwise the next module that imports
+    `utils` would get the `utils` of another task.
     """
     before = list(sys.path)
     loaded_before = set(sys.modules)

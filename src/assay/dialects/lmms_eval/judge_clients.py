@@ -1,8 +1,9 @@
-"""Send the calls that lmms-eval's code makes to a judge to the judge of the run, instead of to an endpoint.
+"""Redirect the judge calls of lmms-eval's code to the judge of the run.
 
-Its tasks call judges in three ways: with a client of the `openai` package, often created when their module is
-imported; with the providers of `lmms_eval.llm_judge`; and with `requests.post` to an address that ends in
-`/chat/completions`. All three ask the model of `--judge`, whose answers are in the run's journal.
+Its tasks call judges in three ways: with a client of the `openai` package, often
+created when their module is imported; with the providers of `lmms_eval.llm_judge`; and
+with `requests.post` to an address that ends in `/chat/completions`. All three reach the
+model of `--judge`, whose answers are in the run's journal.
 """
 
 import asyncio
@@ -46,14 +47,15 @@ PLACEHOLDER_KEYS = ("OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY")
 
 
 class NoJudge(BaseException):
-    """Raised if a task asks a judge and the run has none.
+    """Raised if a task calls a judge and the run has none.
 
-    It is not an `Exception`, because tasks catch exceptions and would count the answer as wrong.
+    It is not an `Exception`, because tasks catch exceptions and would count the answer
+    as wrong.
     """
 
 
 class RunJudge:
-    """Asks the judge model of one run. It remembers failed calls, because tasks ignore them."""
+    """Sends requests to the judge model of one run, and records failed calls, because tasks ignore them."""
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ def answer(request: Mapping[str, Any]) -> str:
 
 @contextmanager
 def judged_by(judge: RunJudge) -> Iterator[None]:
-    """Let this judge answer all calls that tasks make to judges inside the block."""
+    """Use this judge inside the block for all calls that tasks make to judges."""
     import requests
 
     original: Callable[..., requests.Response] = requests.post
@@ -148,7 +150,7 @@ def replaced_clients() -> Iterator[None]:
 
 @contextmanager
 def placeholder_keys() -> Iterator[None]:
-    """Set API keys inside the block, because helper modules look for them at import. They are never sent."""
+    """Set placeholder API keys inside the block, because helper modules check for keys at import."""
     missing = [name for name in PLACEHOLDER_KEYS if name not in os.environ]
     os.environ.update(dict.fromkeys(missing, "judge-of-the-run"))
     try:
@@ -234,7 +236,7 @@ def replace_providers() -> None:
 
 
 def completion(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask the judge as often as `n` in the request, and return the answers as the JSON of a chat completion."""
+    """Send a request to the judge `n` times, and return the answers as the JSON of one chat completion."""
     answers = [answer(request) for _ in range(int(request.get("n") or 1))]
     choices = [
         {
@@ -308,7 +310,7 @@ def _parts_of(
 
 
 def _without_blanks(url: str) -> str:
-    """Remove blanks and line ends from a data URL. Endpoints ignore them."""
+    """Remove white space from a data URL, where endpoints ignore it."""
     if url.startswith("data:"):
         return "".join(url.split())
     return url
@@ -330,7 +332,7 @@ def _http_response(document: dict[str, Any]) -> "requests.Response":
 
 
 def _decode_body(data: object) -> Mapping[str, Any]:
-    """Parse the body of an HTTP request as a JSON object. Return an empty mapping if it is none."""
+    """Parse the body of an HTTP request as a JSON object; return an empty mapping for anything else."""
     if isinstance(data, (str, bytes)):
         with contextlib.suppress(ValueError):
             decoded = json.loads(data)

@@ -1,4 +1,4 @@
-"""Convert the documents of a loaded task or group to samples. The requests of a document are built when it is asked.
+"""Convert the documents of a loaded task or group to samples. A document's requests are built just before use.
 
 Media are large, so a document keeps its prompt only until the model has answered.
 """
@@ -28,7 +28,8 @@ DEFAULT_MAX_TOKENS = 1024
 OF_THE_TASK = frozenset({"image_aspect_ratio", "visual_cot", "max_agentic_steps"})
 """Generation options that are not passed to the model.
 
-They say how lmms-eval's own models resize images, and how many attempts a task makes.
+They affect how lmms-eval's own models resize images, and how many attempts a task
+makes.
 """
 ROUNDS = "generate_until_multi_round"
 AGENTIC = "generate_until_agentic"
@@ -48,7 +49,7 @@ class LmmsDocuments(Documents):
         return self._by_id[id]
 
     def of_task(self, subtask: LoadedTask) -> Iterator[Document]:
-        """Yield the documents of one task. Their requests are not built yet, and their rows have no media."""
+        """Yield the documents of one task, without their requests and without the media of their rows."""
         for number, row in enumerate(subtask.task.eval_docs_no_media):
             yield Document(self.id_of(subtask, number), subtask, number, row)
 
@@ -72,7 +73,7 @@ class LmmsDocuments(Documents):
         document.random_state = self.loaded.random_state
 
     def first_prompt(self, document: Document) -> Prompt:
-        """Return the first prompt of a document. The random numbers of later documents do not change."""
+        """Return the first prompt of a document, without affecting the random numbers of later documents."""
         state = self.loaded.random_state.copy()
         self.build(document)
         prompt = document.questions[0].prompt
@@ -81,7 +82,7 @@ class LmmsDocuments(Documents):
         return prompt
 
     def row_with_media(self, document: Document) -> object:
-        """Return the row of a document with its images and clips."""
+        """Return the row of a document with its images and audio clips."""
         row: object = document.subtask.task.eval_docs[document.number]
         return row
 
@@ -90,7 +91,7 @@ class LmmsDocuments(Documents):
         kwargs = dict(document.subtask.task.config.generation_kwargs or {})
         options = generation_options(kwargs, where_of(document))
         if self.settings.chat:
-            # As lmms-eval's models for chats do: the chat template ends an answer.
+            # As in lmms-eval's chat models: the chat template ends an answer.
             options = options.set(stop=())
         return options.set(**dict(self.settings.generation))
 
@@ -114,7 +115,7 @@ class LmmsDocuments(Documents):
         if isinstance(task.config.metadata, Mapping):
             metadata.update(task.config.metadata)
         build = task.construct_requests
-        if is_weighed(task):
+        if compares_likelihoods(task):
             # Messages are for generation only.
             task_class = lmms_package.module("api.task").ConfigurableTask
             build = task_class.construct_requests.__get__(task)
@@ -129,8 +130,8 @@ class LmmsDocuments(Documents):
 
     def _questions(self, document: Document) -> list[Question]:
         row = self.row_with_media(document)
-        if is_weighed(document.subtask.task):
-            return self._weighing(document, row)
+        if compares_likelihoods(document.subtask.task):
+            return self._likelihood_questions(document, row)
         options = self.options(document)
         messages = self._messages(document, row)
         prompt = self.with_system(messages, options)
@@ -141,13 +142,13 @@ class LmmsDocuments(Documents):
         messages: tuple[Message, ...],
         options: GenerateOptions,
     ) -> Prompt:
-        """Return messages as a prompt. In a chat, the run's system text comes first."""
+        """Return messages as a prompt. In a chat, the run's system prompt comes first."""
         if self.settings.chat and self.settings.system is not None:
             messages = (Message("system", (Text(self.settings.system),)), *messages)
         return Prompt(messages, options=options)
 
     def _messages(self, document: Document, row: object) -> tuple[Message, ...]:
-        """Return the messages of a document: the turns of a chat task, or else one message with text and media."""
+        """Return the messages of a document: the turns of a chat task, else one message with text and media."""
         task = document.subtask.task
         request = document.instances[0]
         is_chat_task = self.settings.chat and hasattr(task, "doc_to_messages")
@@ -158,8 +159,8 @@ class LmmsDocuments(Documents):
         visuals = task.doc_to_visual(row)
         return plain_messages(request.args[0], visuals, role)
 
-    def _weighing(self, document: Document, row: object) -> list[Question]:
-        """Return one question for all requests with the same context. The model scores their continuations."""
+    def _likelihood_questions(self, document: Document, row: object) -> list[Question]:
+        """Return one question for each context, with all its continuations. The model scores the continuations."""
         task = document.subtask.task
         visuals = task.doc_to_visual(row)
         role = "user" if self.settings.chat else ""
@@ -173,23 +174,24 @@ class LmmsDocuments(Documents):
                 ending = document.instances[position].args[1]
                 if callable(ending):
                     ending = ending(row)
-                # The leading blank separates it from plain text; in a chat it would begin the answer.
+                # The leading space separates it from plain text; in a chat it would begin the answer.
                 text = str(ending)
                 continuations.append(text.lstrip() if self.settings.chat else text)
             messages = plain_messages(context, visuals, role)
             prompt = Prompt(messages, continuations=tuple(continuations))
-            questions.append(WeighedQuestion(prompt, tuple(positions)))
+            questions.append(LossQuestion(prompt, tuple(positions)))
         return questions
 
 
-class WeighedQuestion(Question):
-    """A context whose continuations lmms-eval compares by their loss.
+class LossQuestion(Question):
+    """A context and continuations that lmms-eval compares by their loss.
 
-    As in lmms-eval's own models, the loss of a continuation is the mean over its tokens.
+    As in lmms-eval's own models, the loss of a continuation is the mean over its
+    tokens.
     """
 
     def answers(self, output: Output) -> list[Any]:
-        """Return the loss of each continuation, and whether greedy decoding would write it."""
+        """Return the loss of each continuation, and whether greedy decoding would produce it."""
         return [
             (-entry.logprob / (entry.tokens or 1), entry.greedy)
             for entry in output.likelihoods
@@ -213,7 +215,7 @@ def generation_options(
     return options_of(for_model, where)
 
 
-def is_weighed(task: LibraryTask) -> bool:
+def compares_likelihoods(task: LibraryTask) -> bool:
     """Return True for a task that compares the likelihoods of continuations."""
     return task.OUTPUT_TYPE in ("loglikelihood", "multiple_choice")
 
@@ -224,12 +226,12 @@ def where_of(document: Document) -> str:
 
 
 def forget_media(document: Document) -> None:
-    """Drop the prompts of a document, which hold its media."""
+    """Delete the prompts of a document, which contain its media."""
     document.questions = []
 
 
 def documents_of(reference: TaskReference, settings: TaskSettings) -> LmmsDocuments:
-    """Return the documents of a task. The same object is returned as long as the task's file does not change."""
+    """Return the documents of a task. The same object is returned until the task's file changes."""
     return _documents(reference, settings, reference.file_state())
 
 

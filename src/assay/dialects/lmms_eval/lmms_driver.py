@@ -1,6 +1,7 @@
 """Make a task of assay from a task of lmms-eval.
 
-The driver of that task asks the requests through the recording engine, and lets lmms-eval score the answers.
+The task's driver sends the requests to the recording engine, and lets lmms-eval score
+the answers.
 """
 
 import functools
@@ -33,10 +34,10 @@ from .lmms_documents import (
     AGENTIC,
     ROUNDS,
     LmmsDocuments,
+    compares_likelihoods,
     documents_of,
     forget_media,
     generation_options,
-    is_weighed,
 )
 from .lmms_loading import load
 from .lmms_messages import messages_of
@@ -45,13 +46,13 @@ if TYPE_CHECKING:
     from lmms_eval.api.instance import Instance
 
 ASKED_AT_ONCE = 64
-"""How many documents are asked in one batch, and have their media in memory."""
+"""Number of documents that are sent to the model in one batch, and have their media in memory."""
 MOST_ROUNDS = 100
-"""Maximum number of rounds of one document, because some tasks never end by themselves."""
+"""Maximum number of rounds of one document, because some tasks never end on their own."""
 AGENTS = 8
-"""How many documents of agentic tasks run in parallel."""
+"""Number of documents of agentic tasks that run in parallel."""
 REASONING_TAGS = '[["<think>", "</think>"], ["<analysis>", "</analysis>"]]'
-"""Start and end tags of reasoning that lmms-eval removes from answers, unless a task names others."""
+"""Start and end tags of reasoning that lmms-eval removes from answers, unless a task sets others."""
 
 
 class _LmmsPart(TaskPart):
@@ -76,12 +77,12 @@ class LmmsTemplate(_LmmsPart, FirstPrompt):
 
 @dataclass(frozen=True)
 class LmmsDriver(_LmmsPart, TaskDriver):
-    """Asks all requests of a task or a group, and lets lmms-eval score the answers."""
+    """Sends all requests of a task or a group to the model, and scores the answers with lmms-eval."""
 
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
-        """Ask every request, a few documents at a time.
+        """Send every request to the model, a few documents at a time.
 
-        Return the failed output of each document that has one, by the document's id.
+        Return the failed outputs by document id.
         """
         recording.expect(len(chosen))
         asking = _Asking(recording, self.documents())
@@ -92,7 +93,7 @@ class LmmsDriver(_LmmsPart, TaskDriver):
 
     @contextmanager
     def reading(self, recording: RecordingEngine) -> Iterator[None]:
-        """Let the judge of the run answer all calls that tasks make to judges inside the block."""
+        """Use the run's judge inside the block for all calls that tasks make to judges."""
         options = recording.options
         name = options.judges.get("judge")
         if name is None:
@@ -125,7 +126,7 @@ class LmmsDriver(_LmmsPart, TaskDriver):
     def number_of(self, subtask: LoadedTask, item: object) -> float | None:
         """Return a document's value of a metric as a number.
 
-        If it is a dictionary, take the entry that the task's key names.
+        If the value is a dictionary, return its entry for the task's `score_key`.
         """
         if isinstance(item, Mapping):
             item = item.get(subtask.task.config.score_key)
@@ -153,7 +154,7 @@ class LmmsDriver(_LmmsPart, TaskDriver):
         document: Document,
         filter_name: str,
     ) -> Mapping[Any, Any]:
-        """Let lmms-eval compute the metrics of a document from the answers after one filter."""
+        """Return the metrics of a document, which lmms-eval computes from the answers after one filter."""
         processed = lmms_package.module("evaluator")._process_document_results(
             (document.number, document.row, document.instances),
             task=subtask.task,
@@ -180,7 +181,7 @@ class LmmsDriver(_LmmsPart, TaskDriver):
 
 
 class _Asking:
-    """Asks the requests of documents, and puts the answers into lmms-eval's instances."""
+    """Sends the requests of documents to the model, and stores the answers in lmms-eval's instances."""
 
     def __init__(self, recording: RecordingEngine, documents: LmmsDocuments) -> None:
         self._recording = recording
@@ -188,8 +189,8 @@ class _Asking:
         self.failures: dict[str, Output] = {}
 
     def ask(self, chunk: Sequence[Document]) -> None:
-        """Build and ask all requests of these documents."""
-        built = [document for document in chunk if self._is_built(document)]
+        """Build the requests of these documents, and send them to the model."""
+        built = [document for document in chunk if self._try_to_build(document)]
         by_kind: dict[str, list[Document]] = {}
         for document in built:
             by_kind.setdefault(document.instances[0].request_type, []).append(document)
@@ -203,8 +204,8 @@ class _Asking:
         for document in built:
             forget_media(document)
 
-    def _is_built(self, document: Document) -> bool:
-        """Build the requests of a document, and return True. If that fails, record the failure and return False."""
+    def _try_to_build(self, document: Document) -> bool:
+        """Build the requests of a document. Return False, and record the error, if that fails."""
         document.logged = []
         try:
             self._documents.build(document)
@@ -233,7 +234,7 @@ class _Asking:
                 _add_answer(document.instances[position], answer)
 
     def _generate(self, prompts: Sequence[tuple[str, Prompt]]) -> list[Output | None]:
-        """Ask the model, and return the answers in the order of the prompts. None stands for a request that failed."""
+        """Return the model's answers in the order of the prompts; None for a failed request."""
         names = [name for name, _ in prompts]
         texts = [prompt for _, prompt in prompts]
         outputs = self._recording.generate(texts, ids=names)
@@ -247,7 +248,7 @@ class _Asking:
         return answers
 
     def _ask_rounds(self, documents: Sequence[Document]) -> None:
-        """Ask documents in rounds: after each answer, the task returns the next question or ends."""
+        """Ask the questions of documents in rounds: after each answer, the task returns the next question or ends."""
         for document in documents:
             for _ in range(document.instances[0].repeats or 1):
                 self._ask_dialogue(document)
@@ -297,7 +298,7 @@ class _Asking:
 
 
 class _AgentModel:
-    """The object that lmms-eval's agent loop uses as its model. It asks the model of the run about one document."""
+    """The object that lmms-eval's agent loop uses as its model. It calls the run's model for one document."""
 
     is_simple = False
 
@@ -340,7 +341,7 @@ def _reasoning_tags(subtask: LoadedTask) -> list[list[str]] | None:
 
 
 def _pass_arguments(documents: LmmsDocuments, folder: str) -> None:
-    """Give tasks the command-line options of lmms-eval that they read, and turn off their retries.
+    """Set the command-line options of lmms-eval that tasks read, and turn off the tasks' retries.
 
     Some aggregations write a submission file below the output folder `folder`.
     """
@@ -351,7 +352,7 @@ def _pass_arguments(documents: LmmsDocuments, folder: str) -> None:
         arguments.log_samples = True
         task.args = arguments
         process = type(task).process_results
-        # Waiting does not help if a task's own code fails.
+        # Retrying after a pause does not help if a task's own code fails.
         plain = getattr(process, "__wrapped__", process)
         task.process_results = functools.partial(plain, task)
         for metric, aggregate in task.aggregation().items():
@@ -379,7 +380,7 @@ def _task(
     run: RunOptions,
 ) -> Task:
     loaded = load(reference, settings)
-    weighs = any(is_weighed(entry.task) for entry in loaded.tasks.values())
+    weighs = any(compares_likelihoods(entry.task) for entry in loaded.tasks.values())
     task = Task(
         name=f"lmms_eval/{reference.name}",
         dataset=LmmsRows(reference, settings),

@@ -54,7 +54,7 @@ _lock = threading.Lock()
 
 def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     """Load a task or a group. If that fails, raise a one-line error."""
-    # A plan, its samples and its driver load the same tasks.
+    # The plan, the samples and the driver all load the same tasks.
     with _lock:
         return _load(reference, settings, reference.file_state())
 
@@ -84,7 +84,7 @@ def _load(
 
     with (
         translating(reference.where, explain),
-        _own_ways(settings),
+        _replaced_loading(settings),
         state.active(),
     ):
         loaded = _manager(reference.name, index).load_task_or_group(
@@ -112,7 +112,7 @@ def _load(
 
 
 def _names_of_package() -> KnownNames:
-    """Return the configuration keys, filters, metrics and aggregations that the installed lmms-eval knows."""
+    """Return the valid configuration keys, filters, metrics and aggregations of the installed lmms-eval."""
     registry = lmms_package.module("api.registry")
     config = lmms_package.module("api.task").TaskConfig
     return KnownNames(
@@ -126,7 +126,7 @@ def _names_of_package() -> KnownNames:
 
 
 def _manager(name: str, index: Index) -> "TaskManager":
-    """Return lmms-eval's task manager, which knows only one name and the names it refers to.
+    """Return lmms-eval's task manager with an index of only one name and the names it refers to.
 
     Indexing the whole package would take seconds.
     """
@@ -156,10 +156,10 @@ def _manager_entry(entry: IndexEntry) -> dict[str, Any]:
 
 
 @contextmanager
-def _own_ways(settings: TaskSettings) -> Iterator[None]:
-    """Replace how lmms-eval reads the YAML files and the rows of tasks inside the block.
+def _replaced_loading(settings: TaskSettings) -> Iterator[None]:
+    """Replace lmms-eval's reading of YAML files and loading of rows inside the block.
 
-    assay's functions read the files and provide the rows.
+    assay's functions do both instead.
     """
     import datasets
 
@@ -196,7 +196,7 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
     utils.load_yaml_config = load_yaml_config
     task_class.download = download_rows
     _loader.original, datasets.load_dataset = datasets.load_dataset, _loader
-    # This replacement stays, because messages are built later, when a document is asked.
+    # This replacement stays, because messages are built later, before a document's requests are sent.
     messages_class._visual_to_content = classmethod(
         lambda cls, visual: visual_content(visual, to_content)
     )
@@ -211,7 +211,8 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
 class _DatasetLoader:
     """Replaces `datasets.load_dataset`, which helper modules may have imported by name.
 
-    While a task reads its rows or builds a request, it returns the rows of `--data`. Otherwise it calls the original.
+    While a task loads its rows or builds a request, it returns the rows of `--data`. At
+    other times it calls the original.
     """
 
     task: tuple[TaskConfig, TaskSettings] | None = None
@@ -242,9 +243,10 @@ _loader = _DatasetLoader()
 
 @contextmanager
 def served_rows(config: TaskConfig, settings: TaskSettings) -> Iterator[None]:
-    """Let `datasets.load_dataset` return the rows of `--data` to the task whose code runs inside the block.
+    """Make `datasets.load_dataset` return the rows of `--data` to the task whose code runs inside the block.
 
-    Without `--data` it returns the rows that the task names, and its errors have one line.
+    Without `--data` it returns the rows that the task declares, and its errors have one
+    line.
     """
     before = _loader.task
     _loader.task = config, settings
@@ -260,7 +262,7 @@ def _given_rows(
     dataset_name: str | None,
     split: str | None,
 ) -> "Dataset | DatasetDict":
-    """Return the rows of `--data` for a call of `load_dataset`: all splits, or one split of the dataset in the call."""
+    """Return the rows of `--data` for a call of `load_dataset`: one split, or all splits without a `split`."""
     if split is None:
         return _given_splits(config, settings)
     is_other = dataset_name is not None and dataset_name != config.dataset_name
@@ -332,22 +334,22 @@ class LmmsGroup:
             row.pop("sample_count")
             results[name] = row
 
-        present = self._without_unasked(self._members, results)
+        present = self._with_results(self._members, results)
         if present:
             utils = lmms_package.module("evaluator_utils")
             utils.consolidate_group_results(results, {}, {self._key: present})
         return results[self.name]
 
-    def _without_unasked(
+    def _with_results(
         self,
         members: Mapping[Any, Any],
         results: Mapping[str, Any],
     ) -> dict[Any, Any]:
-        """Return the group's members without tasks that have no results. With `--limit`, some may have no documents."""
+        """Return the members of a group that have results. With `--limit`, some tasks may have no documents."""
         present = {}
         for key, member in members.items():
             if isinstance(member, Mapping):
-                inner = self._without_unasked(member, results)
+                inner = self._with_results(member, results)
                 if inner:
                     present[key] = inner
             elif key in results:

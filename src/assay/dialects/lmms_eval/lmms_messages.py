@@ -42,7 +42,8 @@ def plain_messages(
 ) -> tuple[Message, ...]:
     """Return one message with a text and its media.
 
-    Media are placed at their marks in the text, or else first, as in lmms-eval's simple models.
+    Media replace their placeholders in the text, or else come first, as in lmms-eval's
+    simple models.
     """
     media = [part_of(visual) for visual in as_list(visuals)]
     message = Message(role, (Text(context),))
@@ -55,9 +56,10 @@ def visual_content(
     visual: object,
     upstream: Callable[[object], object],
 ) -> object:
-    """Return the part of a message for an image, clip or video that `doc_to_visual` returned.
+    """Return the message part for an image, audio clip or video from `doc_to_visual`.
 
-    lmms-eval itself (`upstream`) would declare an audio clip as a video and keep only its file name.
+    lmms-eval's own function, `upstream`, would declare an audio clip as a video and
+    keep only its file name.
     """
     is_clip = isinstance(visual, Mapping) and "array" in visual
     if is_clip or (isinstance(visual, str) and _suffix(visual) in AUDIO_SUFFIXES):
@@ -66,7 +68,7 @@ def visual_content(
 
 
 def part_of(visual: object, kind: str = "") -> Part:
-    """Make an image, clip or video from an image object, a file, bytes, or a dictionary with samples or a file."""
+    """Make an image, clip or video from an image object, a file, bytes, or a dictionary of audio samples or a file."""
     if isinstance(visual, Mapping):
         return _part_of_dictionary(visual, kind)
     if isinstance(visual, (str, Path)):

@@ -53,7 +53,7 @@ def module(name: str) -> ModuleType:
 
 @cache
 def _parsed_defaults() -> Namespace:
-    """Return the options that lmms-eval's command line has if no arguments are given."""
+    """Return the default values of lmms-eval's command-line options."""
     with warnings.catch_warnings():  # Importing the module changes the warning filters.
         command_line = module("__main__")
     arguments_of_assay, sys.argv = sys.argv, sys.argv[:1]
@@ -66,12 +66,12 @@ def _parsed_defaults() -> Namespace:
 
 
 def command_line_defaults() -> Namespace:
-    """Return a copy of the options of lmms-eval's command line, which some tasks read."""
+    """Return a copy of the defaults of lmms-eval's command line, which some tasks read."""
     return Namespace(**vars(_parsed_defaults()))
 
 
 def _quiet_logger() -> None:
-    """Drop the package's log messages. No error is lost, because the package also raises those that it logs."""
+    """Drop the package's log messages. Errors that it logs are also raised, so none is lost."""
     try:
         loguru = importlib.import_module("loguru")
     except ModuleNotFoundError as error:
@@ -80,7 +80,7 @@ def _quiet_logger() -> None:
 
 
 def decode_with_soundfile() -> None:
-    """Let `datasets` decode audio with soundfile, to `{"path", "array", "sampling_rate"}`."""
+    """Make `datasets` decode audio with soundfile, to `{"path", "array", "sampling_rate"}`."""
     import datasets
 
     datasets.Audio.decode_example = _decode
@@ -91,7 +91,7 @@ def _decode(
     value: Mapping[str, Any],
     token_per_repo_id: object = None,
 ) -> dict[str, Any]:
-    """Decode an audio clip. Convert it to the sampling rate, and to one channel, if the column requests that."""
+    """Decode an audio clip. Resample it, or convert it to mono, if the column requires that."""
     import soundfile
 
     from ...media.audio import resample

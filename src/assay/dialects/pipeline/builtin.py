@@ -1,7 +1,8 @@
 """The built-in evaluators: exact match, perplexity and generation.
 
-They call assay's engine, or a user's own engine with the documented members. Under upstream's rules (for one
-evaluator by name, or for all), they count as upstream does.
+They call assay's engine, or a user's own engine with the documented members. If
+upstream's rules were chosen, for all evaluators or by an evaluator's name, their counts
+are upstream's.
 """
 
 import json
@@ -19,7 +20,7 @@ from ..protocol import is_upstream
 from ..returned import plain
 from ..shapes import Fields, Record
 from . import pipeline_checkout as checkout
-from .logits import weigh_tokens
+from .logits import target_likelihoods
 from .pipeline_engine import Engine
 
 Items = Sequence[Fields]
@@ -38,7 +39,7 @@ def answers(
     max_length: int,
     noise: float,
 ) -> Iterator[tuple[str, Fields]]:
-    """Let the engine generate a text for each row, and yield the text with its row."""
+    """Generate an answer to each row, and yield it with the row."""
     for batch in batches(data, batch_size):
         tokens = engine.generate_batch(
             [item["prompt"] for item in batch],
@@ -56,7 +57,7 @@ def exact_match(
     noise: float = 0.0,
     **kwargs: object,
 ) -> Record:
-    """Generate answers, and return the share that equals the reference, ignoring case and outer blanks."""
+    """Generate answers, and return the share that equals the reference, ignoring case and surrounding white space."""
     correct = 0
     for answer, item in answers(engine, data, batch_size, max_length, noise):
         correct += answer.strip().lower() == str(item["reference"]).strip().lower()
@@ -75,11 +76,12 @@ def perplexity(
     print_interval: int = 1000,
     **kwargs: object,
 ) -> Record:
-    """Return the perplexity of the rows' targets, and as accuracy the share that greedy decoding would write.
+    """Return the perplexity of the rows' targets; their accuracy is the share that greedy decoding would produce.
 
-    Perplexity is exp of the mean negative log-probability of a target. The target is the reference. A row with a
-    `text` and no reference is read as LAMBADA, whose target is the last word; `mode` in the result says which form
-    was used. A row without a target fails.
+    Perplexity is exp of the mean negative log-probability of a target. The target is
+    the reference. A row with a `text` and no reference is read as LAMBADA, whose target
+    is the last word; `mode` in the result is the form that was used. A row without a
+    target fails.
     """
     rows: list[Row] = []
     modes: set[str] = set()
@@ -94,7 +96,7 @@ def perplexity(
                 item,
                 "there is no target to score: no reference, and no second word in `text`",
             )
-    weighed = _weighed(engine, rows, batch_size, pad_eod)
+    weighed = _with_likelihoods(engine, rows, batch_size, pad_eod)
     summary = _summed(likelihood for row, likelihood in weighed if row.target)
     return {**summary, "mode": "+".join(sorted(modes))}
 
@@ -122,7 +124,8 @@ def perplexity_as_upstream(
 ) -> Record:
     """Return perplexity and accuracy by upstream's rules.
 
-    A row with a `text` column is read as LAMBADA, and a row without a target counts as right.
+    A row with a `text` column is read as LAMBADA, and a row without a target counts as
+    correct.
     """
     rows: list[Row] = []
     for item in data:
@@ -136,7 +139,7 @@ def perplexity_as_upstream(
             else:
                 target = ""
         rows.append(Row(context, target, prompt))
-    weighed = _weighed(engine, rows, batch_size, pad_eod)
+    weighed = _with_likelihoods(engine, rows, batch_size, pad_eod)
     return _summed(likelihood for _, likelihood in weighed)
 
 
@@ -148,16 +151,16 @@ class Row(NamedTuple):
     prompt: str
 
 
-def _weighed(
+def _with_likelihoods(
     engine: object,
     rows: Sequence[Row],
     batch_size: int,
     pad_eod: bool,
 ) -> Iterator[tuple[Row, Likelihood]]:
-    """Yield each row with the likelihood of its target. Rows for which the model gave no answer are left out.
+    """Yield each row with the likelihood of its target. Rows without a response from the model are left out.
 
-    An empty target has probability 1. A user's own engine gets such rows too, so that its batches are the same as
-    upstream's.
+    An empty target has probability 1. A user's own engine gets such rows too, so that
+    its batches are the same as upstream's.
     """
     if isinstance(engine, Engine):
         yield from ((row, Likelihood(0.0, True)) for row in rows if not row.target)
@@ -169,14 +172,14 @@ def _weighed(
         if isinstance(engine, Engine):
             likelihoods = engine.weigh(contexts, targets, prompts)
         else:
-            likelihoods = weigh_tokens(engine, contexts, targets, pad_eod=pad_eod)
+            likelihoods = target_likelihoods(engine, contexts, targets, pad_eod=pad_eod)
         for row, likelihood in zip(batch, likelihoods, strict=True):
             if likelihood is not None:
                 yield row, likelihood
 
 
 def _summed(weighed: Iterable[Likelihood]) -> Record:
-    """Return perplexity, accuracy (the share of greedy targets) and the number of targets."""
+    """Return perplexity, accuracy (the share of targets that are greedy choices) and the number of targets."""
     total, greedy, logprob = 0, 0, 0.0
     for likelihood in weighed:
         total += 1
@@ -217,10 +220,11 @@ def generation(
     output_file: str | None = None,
     **kwargs: object,
 ) -> Record:
-    """Generate texts, and return their length and speed. Write them to a JSONL file of `prompt, generated, reference`.
+    """Generate text for each row, and return its length and speed. Write a JSONL file with the generated text.
 
-    The length is in tokens, counted by the model if it can. Under upstream's rules, and with a user's own engine, the
-    padding of short rows counts too.
+    Its lines have `prompt`, `generated` and `reference`. The length is in tokens,
+    counted by the model if possible. Under upstream's rules, and with a user's own
+    engine, the padding of short rows counts too.
     """
     counts = isinstance(engine, Engine) and not is_upstream("pipeline")
     before = engine.written if counts else 0
@@ -278,7 +282,7 @@ def save_lines(
     name: str,
     lines: Sequence[Fields],
 ) -> None:
-    """Write a JSONL file."""
+    """Write values as the lines of a JSONL file, and create its folder."""
     encoded = [
         json.dumps(plain(line), ensure_ascii=False, default=str) for line in lines
     ]

@@ -7,10 +7,11 @@ from ..placing import facade_names
 NAMES = facade_names("pipeline")
 """Modules that files of rwkv-benchmark import, each with the module of assay that provides it.
 
-Different spellings of an import lead to the same module, so there is only one registry of each kind.
+Different import paths lead to the same module, so there is only one registry of each
+kind.
 """
 
-_TELLING = (
+_UNIQUE_IMPORTS = (
     "dataset_registry",
     "evaluator_registry",
     "tasks.dataset_registry",
@@ -22,7 +23,7 @@ _TELLING = (
     "pipeline.PipelineBuilder",
     "batch_engine.RWKVInferenceEngine",
 )
-"""Imports that prove that a file is for rwkv-benchmark. `pipeline` or `tasks` alone would match too many files."""
+"""Imports that identify files for rwkv-benchmark. `pipeline` or `tasks` alone would match too many files."""
 
 _RELATIVE = (
     ".dataset_registry.DatasetRegistry",
@@ -34,8 +35,8 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Return why a file belongs to rwkv-benchmark: it imports a name that no other system has. None if it does not."""
+    """Return why a file belongs to rwkv-benchmark, such as an import that no other system has; else None."""
     telling_name = next(
-        (name for name in (*_TELLING, *_RELATIVE) if name in imports), None
+        (name for name in (*_UNIQUE_IMPORTS, *_RELATIVE) if name in imports), None
     )
     return f"it imports {telling_name}" if telling_name is not None else None

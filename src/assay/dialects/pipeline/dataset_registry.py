@@ -75,7 +75,7 @@ class DatasetRegistry:
         config = cls._registry.get(name)
         if config is None or not is_shipped(name) or not is_upstream("pipeline"):
             return config
-        return _in_their_words(config)
+        return _with_checkout_prompt(config)
 
     @classmethod
     def list_datasets(cls) -> list[str]:
@@ -89,11 +89,11 @@ class DatasetRegistry:
         path: str,
         limit: int | None = None,
     ) -> list[Record]:
-        """Return the rows as `{"prompt", "reference", "raw"}`; warn about rows whose prompt cannot be built.
+        """Return the rows as `{"prompt", "reference", "raw"}`. Warn about rows whose prompt cannot be built.
 
-        An `answer` of 0, `False` or `""` is used as the reference; only if it is absent or null, `reference` is
-        used. Under upstream's rules `reference` replaces all of these, and loading stops at the first row that
-        fails.
+        The reference is a row's `answer`, even if that is 0, `False` or `""`; without
+        an `answer`, it is the row's `reference`. Under upstream's rules, `reference` is
+        used for these three values, too, and loading stops at the first row that fails.
         """
         config = cls.get(name)
         if config is None:
@@ -146,17 +146,17 @@ for _name, _loader, _prompt, _batch_size, _max_length, _description in (
     )
 _shipped = dict(DatasetRegistry._registry)
 _theirs: dict[Path, dict[str, DatasetConfig]] = {}
-"""For each task file of a checkout that was loaded, the datasets that it registers."""
+"""The datasets registered by each task file of a checkout that was loaded, by file."""
 
 
-def _in_their_words(config: DatasetConfig) -> DatasetConfig:
-    """Return a shipped dataset as the task file of a local checkout registers it.
+def _with_checkout_prompt(config: DatasetConfig) -> DatasetConfig:
+    """Return a shipped dataset with the prompt of a local checkout's task file, if there is one.
 
     Without such a file, only the description and the sizes come from the checkout.
     """
     file = checkout.task_file(config.name.removesuffix("_cot"))
     if file is None:
-        return replace(config, **checkout.words_of("dataset", config.name))
+        return replace(config, **checkout.registered_texts("dataset", config.name))
     if file not in _theirs:
         from ..guest import Guest
         from .claims import NAMES
@@ -179,11 +179,11 @@ def new_entries(registry: Mapping[str, T], before: Mapping[str, T]) -> dict[str,
 
 
 def is_shipped(name: str) -> bool:
-    """Return True if a name refers to the dataset that ships with assay, and not to one that a user registered."""
+    """Return True if a name refers to the dataset that ships with assay, rather than one that a user registered."""
     return name in _shipped and DatasetRegistry._registry.get(name) is _shipped[name]
 
 
-def asks_in_own_words(name: str) -> bool:
-    """Return True if a dataset's prompt has assay's wording, because upstream's is only in a checkout."""
+def has_assay_wording(name: str) -> bool:
+    """Return True if a dataset's prompt has assay's wording, because upstream's exists only in a checkout."""
     config = DatasetRegistry.get(name)
     return config is not None and config.prompt_template is prompts.reasoned_choice

@@ -31,9 +31,9 @@ from .pipeline_engine import Engine
 from .pipeline_rows import Unusable, read_rows
 
 
-def as_upstream(holds: bool) -> AbstractContextManager[None]:
-    """Return a context that applies upstream's rules if `holds`; otherwise it changes nothing."""
-    return following("pipeline", UPSTREAM) if holds else nullcontext()
+def as_upstream(enabled: bool) -> AbstractContextManager[None]:
+    """Return a context that applies upstream's rules if `enabled` is True, and changes nothing otherwise."""
+    return following("pipeline", UPSTREAM) if enabled else nullcontext()
 
 
 @dataclass(
@@ -49,7 +49,7 @@ class Rows:
     is_upstream: bool = False
 
     def __repr__(self) -> str:
-        """Return a text that is equal in every process. It identifies rows that do not come from a file."""
+        """Return a string that is the same in every process, and identifies rows that do not come from a file."""
         return f"{self.config.name} in {self.path}{'@upstream' if self.is_upstream else ''}"
 
     @property
@@ -119,7 +119,7 @@ class Drive:
     dataset: DatasetConfig
     evaluator: EvaluatorConfig
     settings: Fields
-    """Further keyword arguments of the evaluator, besides `batch_size` and `max_length`."""
+    """Keyword arguments of the evaluator other than `batch_size` and `max_length`."""
     max_length: int
     batch_size: int = field(default=64, compare=False)
     is_upstream: bool = False
@@ -153,7 +153,7 @@ class Drive:
         usable = len(samples) - len(rejected)
         if usable and not engine.answers:
             return _without_numbers(metrics, recording, expected)
-        # A prompt that the evaluator made itself may be about any row, but about one row only.
+        # A prompt built by the evaluator belongs to an unknown row, and to only one.
         rows_asked = len(engine.rows_asked - set(rejected))
         mode = metrics.get("mode")
         is_named = isinstance(mode, str) and mode
@@ -192,7 +192,7 @@ class Drive:
         except AssayError:
             raise
         except (Exception, SystemExit) as error:
-            # The model's failure explains more than the evaluator's reaction to it.
+            # The model's error is more informative than the evaluator's reaction to it.
             raise recording.failure or blamed(ScorerError, error, where) from error
         return checked_metrics(metrics, function, where)
 
@@ -202,7 +202,7 @@ def _without_numbers(
     recording: RecordingEngine,
     expected: int,
 ) -> Driven:
-    """Return result rows without values, because metrics mean nothing if the model gave no answer."""
+    """Return results without values. Metrics mean nothing if the model answered no request."""
     planned = recording.planned
     progress = recording.asking.progress
     flag = "no model call was answered"
@@ -242,6 +242,6 @@ LESS_IS_BETTER = re.compile(
 
 
 def is_cost(name: str) -> bool:
-    """Return True if the name of a metric suggests that lower is better. Evaluators themselves do not say it."""
-    # A group's own name (`by_subject.time management`) says nothing about the number in it.
+    """Return True if the name of a metric suggests that lower is better. Evaluators do not declare a direction."""
+    # The name of a group (`by_subject.time management`) is unrelated to the number in it.
     return "." not in name and LESS_IS_BETTER.fullmatch(name) is not None

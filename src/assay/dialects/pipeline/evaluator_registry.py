@@ -49,8 +49,8 @@ class EvaluatorRegistry:
     def get(cls, name: str) -> EvaluatorConfig | None:
         """Return the evaluator registered under a name, or None.
 
-        `NAME@upstream` is upstream's form of a shipped evaluator. Under upstream's rules, the plain name has the same
-        meaning.
+        `NAME@upstream` is the variant of a shipped evaluator with upstream's rules. If
+        upstream's rules were chosen, `NAME` means the same.
         """
         config = cls._registry.get(name) or AS_UPSTREAM.get(name)
         if (
@@ -63,7 +63,7 @@ class EvaluatorRegistry:
         return replace(
             config,
             evaluator=form.evaluator,
-            **checkout.words_of("evaluator", name),
+            **checkout.registered_texts("evaluator", name),
         )
 
     @classmethod
@@ -81,7 +81,8 @@ class EvaluatorRegistry:
     ) -> Any:
         """Run an evaluator with an engine on some rows, and return its result.
 
-        A warning repeats how many rows could not be loaded, since the result does not include them.
+        The number of rows that could not be loaded is repeated in a warning, since the
+        result does not include them.
         """
         config = cls.get(name)
         if config is None:

@@ -1,9 +1,10 @@
 """Likelihoods of single tokens: from logits, and as the lists of tokens that evaluators receive.
 
-Evaluators read logits from `engine.model`, but no model of assay returns logits of its whole vocabulary. Evaluators
-need only the probability of each following token. A row of logits made here therefore has the exact log-probability
-of the following token, and the rest of the probability elsewhere: spread over all tokens if the following token is
-the model's first choice, or else on the end of the text. Rows are computed on access.
+Evaluators read logits from `engine.model`, but no model of assay returns logits for its
+whole vocabulary. Evaluators need only the probability of each following token. A row of
+logits made here therefore has the exact log-probability of the following token. The
+rest of the probability is spread over all tokens if the following token is the model's
+first choice; otherwise it is on the end-of-text token. Rows are computed on access.
 """
 
 import math
@@ -17,7 +18,7 @@ from ..shapes import Record
 END_OF_TEXT = 0
 
 
-def weigh_tokens(
+def target_likelihoods(
     engine: Any,
     contexts: Sequence[str],
     targets: Sequence[str],
@@ -26,7 +27,7 @@ def weigh_tokens(
 ) -> Iterator[Likelihood]:
     """Yield the likelihood of each target after its context.
 
-    All are computed in one batch, from a user engine's logits.
+    One batch computes all of them, from the logits of a user's engine.
     """
     encode = engine.tokenizer.encode
     start = [END_OF_TEXT] if pad_eod else []
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 LARGEST_VOCABULARY = 65536
 
 
-class WeighedModel:
+class LikelihoodModel:
     """The object `engine.model`, with the methods that evaluators call to compute likelihoods."""
 
     def __init__(self, engine: "Engine") -> None:
@@ -64,7 +65,7 @@ class WeighedModel:
     def generate_zero_state(self, bsz: int) -> list[None]:
         """Return a list of None as the state of an RWKV model.
 
-        It is not used, as each request has its whole context.
+        The state is never used, because each request has its whole context.
         """
         return [None] * bsz
 
@@ -89,7 +90,7 @@ class WeighedModel:
 
 
 class Logits:
-    """Logits for a list of token ids: row i is for the token after id i. The row after the last id is not known."""
+    """Logits for a list of token ids: row i is for the token after id i. The last row is unknown."""
 
     def __init__(
         self,
@@ -103,7 +104,9 @@ class Logits:
         return len(self._tokens)
 
     def __getitem__(self, position: int | slice) -> object:
-        positions = range(len(self))[position]  # Counts from the end, and checks.
+        positions = range(len(self))[
+            position
+        ]  # Handles negative positions, and checks the bounds.
         if isinstance(positions, range):
             return [self[index] for index in positions]
         if positions == len(self) - 1:
@@ -129,17 +132,17 @@ class Logits:
             if weighed is None:
                 raise ModalityMismatch("forward_batch: the model gave no answer")
         else:
-            # A token that only begins a character produces no text yet: the token that ends it carries all of it.
+            # A token with only the start of a character has no text: the token that completes it has all of it.
             weighed = Likelihood(0.0, True)
-        row = _spread(weighed, int(tokens[position + 1]))
+        row = _logits_row(weighed, int(tokens[position + 1]))
         torch = sys.modules.get("torch")  # Code that imported torch expects tensors.
         return row if torch is None else torch.from_numpy(row)
 
 
-def _spread(weighed: Likelihood, token: int) -> object:
+def _logits_row(weighed: Likelihood, token: int) -> object:
     """Return a row of logits in which `token` has its probability.
 
-    It is the highest only if it was the model's choice.
+    It is the highest value only if the token was the model's first choice.
     """
     import numpy
 
@@ -147,7 +150,7 @@ def _spread(weighed: Likelihood, token: int) -> object:
     rest = max(1.0 - share, 0.0)
     log_rest = math.log(rest) if rest > 0 else -math.inf
     if weighed.greedy:
-        # As many other tokens as needed for none of them to be more probable than this one.
+        # Enough other tokens that none of them is more probable than this one.
         others = (1.0 - share) / share if share > 0 else 0.0
         size = int(min(max(token + 2, others + 3), LARGEST_VOCABULARY))
         row = numpy.full(size, log_rest - math.log(size - 1), dtype=numpy.float64)
@@ -158,8 +161,8 @@ def _spread(weighed: Likelihood, token: int) -> object:
     return row
 
 
-class Weighed(NamedTuple):
-    """One token of a prompt or an answer, with its log-probability."""
+class TokenLogprob(NamedTuple):
+    """A token of a prompt or an answer, with its id, its text and its log-probability."""
 
     id: int
     text: str
@@ -168,8 +171,8 @@ class Weighed(NamedTuple):
     """The model's most probable tokens at this position, each with its log-probability."""
 
 
-def weigh_answer(engine: "Engine", output: Output) -> Iterator[Weighed]:
-    """Yield the tokens of an answer, as the model reported them."""
+def answer_tokens(engine: "Engine", output: Output) -> Iterator[TokenLogprob]:
+    """Yield the tokens of an answer with their ids and log-probabilities, as the model reported them."""
     if not output.candidates:
         return
     candidate = output.candidates[0]
@@ -182,17 +185,17 @@ def weigh_answer(engine: "Engine", output: Output) -> Iterator[Weighed]:
         top = dict(token.top)
         if not top:
             top = {token.text: token.logprob}
-        yield Weighed(token_id, token.text, token.logprob, top)
+        yield TokenLogprob(token_id, token.text, token.logprob, top)
 
 
-def weigh_prompt(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
-    """Yield the tokens of a prompt with their log-probability and the model's own most probable tokens there."""
+def prompt_tokens(engine: "Engine", prompt: str, top: int) -> Iterator[TokenLogprob]:
+    """Yield the tokens of a prompt with their log-probabilities and the model's most probable tokens there."""
     decode = engine.tokenizer.decode
     ids = engine.tokenizer.encode(prompt)
     for position, token in enumerate(ids):
         text = decode([token])
         if position == 0:
-            yield Weighed(token, text, 0.0, {})
+            yield TokenLogprob(token, text, 0.0, {})
             continue
 
         before = decode(ids[:position])
@@ -209,11 +212,11 @@ def weigh_prompt(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
         if logprob is None:
             [weighed] = engine.weigh([before], [piece], [prompt])
             logprob = float("-inf") if weighed is None else weighed.logprob
-        yield Weighed(token, text, logprob, likely)
+        yield TokenLogprob(token, text, logprob, likely)
 
 
-def as_record(tokens: Iterable[Weighed]) -> Record:
-    """Return tokens as the dictionary that evaluators receive, with one list for each property, and the text."""
+def as_record(tokens: Iterable[TokenLogprob]) -> Record:
+    """Return tokens as the dictionary that evaluators receive: a list for each property, and the text."""
     columns = [list(column) for column in zip(*tokens, strict=True)]
     ids, texts, logprobs, top = columns or ([], [], [], [])
     return {

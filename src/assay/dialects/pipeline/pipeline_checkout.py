@@ -1,8 +1,8 @@
-"""Find a local checkout of rwkv-benchmark, and read the texts in it that assay does not have.
+"""Find a local checkout of rwkv-benchmark, and read texts in it that assay does not contain.
 
-This is used only under upstream's rules, and only for texts. Descriptions and default sizes are read from its
-registrations without running them, and `mmlu_pro` uses the wording of its task file. The revision is recognised by
-its files: the earliest one did not measure speeds after a run.
+This happens only under upstream's rules. Descriptions and default sizes are read from
+its registrations without running them, and `mmlu_pro` uses the prompt in its task file.
+Files show which revision it is: the earliest one did not measure speeds after a run.
 """
 
 import ast
@@ -21,21 +21,22 @@ _PARTS = ("tasks/dataset_registry.py", "evaluators/evaluator_registry.py")
 _WORDS = ("name", "description", "default_batch_size", "default_max_length")
 """Arguments that are read from the registrations in a checkout."""
 _near: list[Path] = []
-"""Code folders of checkouts around the user files that this process loaded, the latest last."""
+"""Code folders of checkouts that contain user files loaded in this process, the latest last."""
 
 
 def notice(file: Path) -> None:
-    """Remember the checkout around a loaded user file, if there is one."""
+    """Record the checkout around a loaded user file, if there is one."""
     for folder in file.resolve().parents:
         if _is_code(folder):
             _near.append(folder)
             return
 
 
-def at_hand() -> Path | None:
-    """Return the code folder of a local checkout. Return None if there is none, or if upstream's rules do not apply.
+def local_code_folder() -> Path | None:
+    """Return the code folder of a local checkout; None if there is none or upstream's rules do not apply.
 
-    It is searched around loaded files, in the working folder and above it, and on the module path.
+    The search covers the folders around loaded files, the working folder and its
+    parents, and the module path.
     """
     if not is_upstream("pipeline"):
         return None
@@ -52,12 +53,12 @@ def _is_code(folder: Path) -> bool:
     return all((folder / part).is_file() for part in _PARTS)
 
 
-def words_of(kind: str, name: str) -> Fields:
-    """Return the description and default sizes with which a checkout registers a dataset or an evaluator.
+def registered_texts(kind: str, name: str) -> Fields:
+    """Return the description and default sizes that a checkout registers for a dataset or an evaluator.
 
     The mapping is empty without a checkout.
     """
-    code = at_hand()
+    code = local_code_folder()
     if code is not None:
         folder = code / {"dataset": "tasks", "evaluator": "evaluators"}[kind]
         for file in (folder / f"{kind}_registry.py", folder / f"register_{name}.py"):
@@ -102,7 +103,7 @@ def measures_speed() -> bool:
 
 
 def _file(name: str) -> Path | None:
-    code = at_hand()
+    code = local_code_folder()
     if code is None or not (code / name).is_file():
         return None
     return code / name

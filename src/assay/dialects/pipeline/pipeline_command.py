@@ -42,7 +42,7 @@ def register_all(
         except AssayError as error:
             if not named or path in named:
                 raise
-            # The user named other files. What this one registers may not be needed.
+            # The user gave other files. The names that this one registers may not be needed.
             print(f"note: not registered: {error}", file=sys.stderr)
             continue
         loaded.append(path)

@@ -1,7 +1,7 @@
-"""The engine that evaluators call: it takes prompts and returns tokens, with any model behind it.
+"""The engine that evaluators call: it takes prompts and returns tokens, and works with any model.
 
-Every call becomes recorded requests; see `runner.flow.drivers`. Times in seconds are those recorded for the model, so
-that a replay reports the same speed as the original run.
+Every call becomes recorded requests; see `runner.flow.drivers`. Times are those
+recorded in the run, so that a replay reports the same speed as the original.
 """
 
 import dis
@@ -30,12 +30,12 @@ from ...core import (
 )
 from ...store.file_ledger import own_file
 from ..shapes import Fields, Record
-from .logits import Logits, WeighedModel, as_record, weigh_answer, weigh_prompt
+from .logits import LikelihoodModel, Logits, answer_tokens, as_record, prompt_tokens
 from .tokenizers import Tokenizer, tokenizer_of
 
 
 class Asker(Protocol):
-    """What sends prompts to the model: the recording engine of a run, or `Direct` outside of a run."""
+    """The object that sends prompts to the model: the recording engine of a run, or `Direct` outside of a run."""
 
     calls: int
 
@@ -52,7 +52,7 @@ class Asker(Protocol):
 
 
 def as_turn(sample: Sample) -> str | Prompt:
-    """Return the input of a sample as a prompt: a text becomes one user turn."""
+    """Return the input of a sample as a prompt. A string becomes one user turn."""
     if isinstance(sample.input, str):
         return sample.input
     return Prompt(sample.input)
@@ -64,9 +64,9 @@ _UNPACK = dis.opmap["UNPACK_SEQUENCE"]
 class Generated(tuple[Any, ...]):
     """The tokens, seconds and speed of a batch. Unpacked into two names, it gives only tokens and seconds.
 
-    `generate_batch` returned `(tokens, seconds)` in one revision and `(tokens, seconds, speed)` in the next.
-    Evaluators written for either may run in one process. The bytecode that unpacks the tuple shows the number of
-    names.
+    `generate_batch` returned `(tokens, seconds)` in one revision and `(tokens, seconds,
+    speed)` in the next. Evaluators written for either may run in one process. The
+    number of names is read from the bytecode that unpacks the tuple.
     """
 
     __slots__ = ()
@@ -93,7 +93,7 @@ class Engine:
         reject: Callable[[str, str], None] | None = None,
     ) -> None:
         self.tokenizer: Tokenizer = tokenizer_of(asker.model)
-        self.model = WeighedModel(self)
+        self.model = LikelihoodModel(self)
         self.asker = asker
         self._options = options
         self._render = None if asker.model.abilities.roles == "free" else render
@@ -123,10 +123,11 @@ class Engine:
         noise: float = 0.0,
         return_speed: bool = False,
     ) -> Generated:
-        """Generate texts, and return their tokens, the seconds, and on request the speed.
+        """Generate text, and return the tokens and the time in seconds; with `return_speed`, also the speed.
 
-        The tokens have the shape `(batch, max_length)`; short rows are padded with the tokenizer's end id. Decoding
-        is greedy unless `noise` is set, which is then the temperature.
+        The tokens have the shape `(batch, max_length)`; short rows are padded with the
+        tokenizer's end id. Decoding is greedy unless `noise` is set, which is then the
+        temperature.
         """
         import numpy
 
@@ -176,8 +177,8 @@ class Engine:
     ) -> list[Record]:
         """Generate an answer to each prompt. Return its tokens as `tokens, token_strs, logprobs, top_logprobs, text`.
 
-        With `echo`, the prompt's own tokens come first, the very first one without a probability. Each of them needs
-        its own request.
+        With `echo`, the prompt's tokens come first, each of which needs a request. The
+        very first one has no probability.
         """
         if not self.asker.model.abilities.logprobs:
             raise ModalityMismatch(
@@ -190,8 +191,8 @@ class Engine:
         outputs = self._ask(prompts, self._with(max_length, 0.0, top_logprobs))
         records = []
         for prompt, output in zip(prompts, outputs, strict=True):
-            echoed = weigh_prompt(self, prompt, top_logprobs) if echo else ()
-            records.append(as_record([*echoed, *weigh_answer(self, output)]))
+            echoed = prompt_tokens(self, prompt, top_logprobs) if echo else ()
+            records.append(as_record([*echoed, *answer_tokens(self, output)]))
         return records
 
     def analyze_next_token(
@@ -229,7 +230,7 @@ class Engine:
         ]
 
     def first_id(self, text: str) -> int:
-        """Return the id of a token, given as text. If the tokenizer splits the text, return the first id."""
+        """Return the id of the token `text`. If the tokenizer splits it, return the first id."""
         return (self.tokenizer.encode(text) or [0])[0]
 
     def measure_decode_speed(
@@ -296,8 +297,8 @@ class Engine:
     ) -> list[Likelihood | None]:
         """Return the likelihood of each continuation after its context; None if the model gave no answer.
 
-        Both are passed to the model as plain text. `row_prompts` are the prompts of the data rows to which they
-        belong.
+        Both are passed to the model as plain text. `row_prompts` has the prompts of the
+        data rows to which they belong.
         """
         self.check_likelihood(
             "this model cannot weigh given texts", "the generation evaluator"
@@ -316,32 +317,32 @@ class Engine:
             output.likelihoods[0] if output.likelihoods else None for output in outputs
         ]
 
-    def check_likelihood(self, what: str, otherwise: str) -> None:
-        """Raise `what`, with a fix, if the model cannot return likelihoods of given texts."""
+    def check_likelihood(self, message: str, otherwise: str) -> None:
+        """Raise an error with this message if the model cannot compute likelihoods of given texts."""
         if not self.asker.model.abilities.likelihood:
             raise ModalityMismatch(
-                what, fix=f"choose a model with likelihood, or {otherwise}"
+                message, fix=f"choose a model with likelihood, or {otherwise}"
             )
 
     def reject(self, item: Fields, why: str) -> None:
-        """Record a row that an evaluator cannot use as failed. `why` is the reason."""
+        """Record a row that an evaluator cannot use as failed, for the reason `why`."""
         if self._reject is not None:
             self._reject(self._sample(item["prompt"], 0).id, why)
 
     @property
     def written(self) -> int:
-        """Number of tokens that the model has written so far."""
+        """The number of tokens that the model has generated so far."""
         return sum(tokens for _, tokens, _ in self._speeds)
 
     @property
     def speed(self) -> dict[str, float]:
-        """The speed of all generations. Without any, the speed of the likelihoods; empty if nothing was computed."""
+        """The speed of all generations, else of all likelihood requests; empty if there were neither."""
         if self.written or self._read:
             return speed_of(self._speeds if self.written else self._read)
         return {}
 
     def logits(self, tokens: Sequence[int]) -> Logits:
-        """Return logits for a list of token ids, which have the probability of each id after the previous ones."""
+        """Return logits for a list of token ids. They contain each id's probability after the previous ones."""
         return Logits(self, tokens)
 
     def _ask(
@@ -367,7 +368,7 @@ class Engine:
         samples: Sequence[Sample],
         targets: Sequence[Any],
     ) -> list[Output]:
-        """Ask the model, note which rows were asked, and count the answers. Return all outputs."""
+        """Return all outputs of the model. Record which rows were used in prompts, and count the answers."""
         ids = [sample.id for sample in samples]
         outputs = self.asker.generate(prompts, options, ids, targets)
         for sample in samples:
@@ -385,9 +386,9 @@ class Engine:
         return self._render(Sample("", text))
 
     def _sample(self, text: str, place: int) -> Sample:
-        """Return the data row to which a prompt belongs. If several rows have the same prompt, they take turns.
+        """Return the data row to which a prompt belongs. Rows with the same prompt take turns.
 
-        For any other prompt, return a sample that is named by the number of the call.
+        For any other prompt, return a sample named after the number of the call.
         """
         rows = self._samples.get(text)
         if rows is None:
@@ -400,9 +401,9 @@ class Engine:
         return rows[(self._asked[text] - 1) % len(rows)]
 
     def _continued(self, text: str) -> Sample | None:
-        """Return the row whose prompt is the longest one with which a text begins.
+        """Return the row with the longest prompt among those with which a text begins.
 
-        None if several rows have that prompt.
+        Return None if several rows have that prompt.
         """
         for length in self._lengths:
             rows = self._samples.get(text[:length]) if length < len(text) else None
@@ -463,7 +464,7 @@ def _tokens_read(output: Output) -> int:
 
 
 def _written(output: Output, row: Sequence[int]) -> int:
-    """Return the number of tokens in an answer: as the model counted them, else the length of its row of ids."""
+    """Return the number of tokens in an answer: the model's own count, else the length of its row of ids."""
     counted = None
     if output.usage is not None:
         counted = output.usage.output_tokens
@@ -478,8 +479,8 @@ def speed_of(
 ) -> dict[str, float]:
     """Return the speed over some batches: tokens per second, and milliseconds per step of a batch.
 
-    The time of the forward pass alone cannot be measured from outside, so `forward` and `full` have the same value:
-    the time of the whole step.
+    The forward pass cannot be timed separately from outside, so `forward` and `full`
+    are both the time of the whole step.
     """
     tokens = sum(count for _, count, _ in batches)
     seconds = sum(spent for _, _, spent in batches)

@@ -24,7 +24,7 @@ SPEED = ("forward_tps", "full_tps", "step_forward_ms_p50", "step_full_ms_p50")
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What to run: one dataset with one evaluator on one model."""
+    """The settings of one evaluation: a dataset, an evaluator and a model."""
 
     model: Any
     """A model's name, a path, or a model itself."""
@@ -37,20 +37,21 @@ class Evaluation:
     seed: int = 42
     output_dir: str = "./eval_results"
     settings: Fields = field(default_factory=lambda: EMPTY)
-    """Further keyword arguments of the evaluator, besides `batch_size` and `max_length`."""
+    """Keyword arguments of the evaluator other than `batch_size` and `max_length`."""
     register: tuple[str, ...] = ()
     base: RunOptions = field(default_factory=RunOptions)
     """Options of assay's run that the other fields do not set."""
 
     @property
     def reference(self) -> Reference:
-        """The reference of the run's task: dataset, evaluator and settings."""
+        """The reference under which the run lists its task: dataset, evaluator and settings."""
         return Reference(None, self.dataset, self.evaluator, self.settings)
 
     def options(self) -> RunOptions:
         """Return the options of assay's run.
 
-        The name of its folder does not depend on how many requests run in parallel, or on where answers are copied.
+        The name of the run's folder depends neither on how many requests run in
+        parallel, nor on where answers are copied.
         """
         generation = dict(self.base.generation)
         if self.max_length is not None:
@@ -132,7 +133,7 @@ def config_of(evaluation: Evaluation) -> Record:
 
 
 def rounded(speed: Mapping[str, float]) -> dict[str, float]:
-    """Return the four speeds, rounded as in result files."""
+    """Return the four speeds with as many decimals as in result files."""
     speeds = {}
     for name in SPEED:
         if name in speed:
@@ -194,7 +195,7 @@ def document_of(evaluation: Evaluation, result: RunResult) -> Record:
 
 
 def shortfall(result: RunResult) -> str:
-    """Return one line that says how many rows of a run are not in its metrics, and why."""
+    """Return a line with the number of rows that are missing in a run's metrics, and the reasons."""
     if not result.results:
         reason = result.notes[-1] if result.notes else "no numbers"
         return f"{result.status}: {reason}"
@@ -236,7 +237,7 @@ def save(
         file = file.with_name(f"{stem}_{number}.json")
         number += 1
     file.parent.mkdir(parents=True, exist_ok=True)
-    # Values that JSON does not know, such as paths, are written as texts.
+    # Values without a JSON type, such as paths, are written as strings.
     text = json.dumps(document, default=str)
     write_json(file, json.loads(text))
     return file

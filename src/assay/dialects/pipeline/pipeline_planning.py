@@ -22,7 +22,7 @@ from .claims import NAMES, claims
 from .dataset_registry import (
     DatasetConfig,
     DatasetRegistry,
-    asks_in_own_words,
+    has_assay_wording,
     new_entries,
 )
 from .driver import Drive, Rows, as_upstream
@@ -30,11 +30,11 @@ from .evaluator_registry import EvaluatorConfig, EvaluatorRegistry
 from .pipeline_engine import as_turn
 
 DEFAULT_EVALUATOR = "generation"
-"""The evaluator of a dataset for which no other one matches. It only generates, and judges no answer."""
+"""The evaluator of a dataset for which no other one matches. It only generates, without scoring."""
 NEEDS = dict.fromkeys(("perplexity", "perplexity@upstream"), frozenset({"likelihood"}))
 UPSTREAM = "@upstream"
-TELLING_NAMES = ("dataset_registry", "evaluator_registry")
-"""Module names that only files for rwkv-benchmark mention."""
+REGISTRY_MODULES = ("dataset_registry", "evaluator_registry")
+"""Module names that occur only in files for rwkv-benchmark."""
 HINT = "`assay pipeline --list` prints all; --register FILE makes more known"
 
 
@@ -79,7 +79,7 @@ _registered_here = False
 
 @contextmanager
 def registered_here() -> Iterator[None]:
-    """Use the datasets and evaluators registered in this process inside the block; no file is loaded again."""
+    """Use only datasets and evaluators that are already registered in this process, inside the block. Load no file."""
     global _registered_here
     before, _registered_here = _registered_here, True
     try:
@@ -129,10 +129,10 @@ def load(path: str | Path) -> tuple[list[str], list[str]]:
 
 
 def discover(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return two lists: the `register_*.py` files of a folder that are for rwkv-benchmark, and other broken files.
+    """Return two lists of `register_*.py` files in a folder: those for rwkv-benchmark, and other invalid ones.
 
-    A file that is not valid Python is in the first list if its text names a module of rwkv-benchmark. Loading it then
-    reports the error.
+    A file that is not valid Python is in the first list if its source contains the name
+    of a module of rwkv-benchmark. Loading it then reports the error.
     """
     files: list[Path] = []
     broken: list[Path] = []
@@ -142,7 +142,7 @@ def discover(folder: Path) -> tuple[list[Path], list[Path]]:
                 files.append(file)
             continue
         text = file.read_text(encoding="utf-8", errors="replace")
-        if any(name in text for name in TELLING_NAMES):
+        if any(name in text for name in REGISTRY_MODULES):
             files.append(file)
         else:
             broken.append(file)
@@ -156,7 +156,8 @@ def make_task(
 ) -> Task:
     """Build the task of a dataset and an evaluator; by default the evaluator of the same name, or the file's only one.
 
-    Under upstream's rules, an empty answer, 0 and `False` are not answers, and shipped evaluators follow upstream's.
+    Under upstream's rules, shipped evaluators are upstream's variants, and an empty
+    answer, 0 and `False` do not count as answers.
     """
     follows_upstream = is_upstream("pipeline")
     chosen = reference.evaluator
@@ -168,7 +169,7 @@ def make_task(
         follows_upstream = True
     with as_upstream(follows_upstream):
         dataset = dataset_named(reference.dataset or "")
-        in_own_words = asks_in_own_words(dataset.name)
+        in_own_words = has_assay_wording(dataset.name)
     name = chosen or _matching(dataset.name, evaluators)
     evaluator = evaluator_named(name)
     name = f"{dataset.name}/{evaluator.name}"
@@ -217,7 +218,7 @@ def source_files(reference: Reference) -> tuple[str, ...]:
 
 
 def _source_file(function: object) -> str | None:
-    """Return the file of a user's function, or None for the main program and assay's own functions."""
+    """Return the file that defines a user's function; None for the main program and assay's own functions."""
     scope: Fields = getattr(function, "__globals__", {})
     module = str(scope.get("__name__", ""))
     if module == "__main__":
@@ -228,11 +229,11 @@ def _source_file(function: object) -> str | None:
 
 
 class UnknownRegistered(UnknownName, ValueError):
-    """Raised for a name that is not registered, with the nearest one. Scripts expect a `ValueError`."""
+    """Raised for a name that is not registered. The message suggests the nearest one. Scripts expect a `ValueError`."""
 
 
 def dataset_named(name: str) -> DatasetConfig:
-    """Return a registered dataset. Raise an error with the nearest name if there is none."""
+    """Return a registered dataset. For an unknown name, the error suggests the nearest one."""
     config = DatasetRegistry.get(name)
     if config is None:
         names = DatasetRegistry.list_datasets()
@@ -241,7 +242,7 @@ def dataset_named(name: str) -> DatasetConfig:
 
 
 def evaluator_named(name: str) -> EvaluatorConfig:
-    """Return a registered evaluator. Raise an error with the nearest name if there is none."""
+    """Return a registered evaluator. For an unknown name, the error suggests the nearest one."""
     config = EvaluatorRegistry.get(name)
     if config is None:
         names = EvaluatorRegistry.list_evaluators()

@@ -17,7 +17,7 @@ def _cell(
     *names: str,
     otherwise: object = "",
 ) -> Any:
-    """Return the value of the first of these columns that the row has. Raise `KeyError` if it has none.
+    """Return the value of the first of these columns that a row has. Raise `KeyError` if it has none.
 
     Under upstream's rules, return `otherwise` instead of raising.
     """
@@ -46,7 +46,7 @@ def completion(row: Row) -> str:
 
 
 def step_by_step(row: Row) -> str:
-    """Return a prompt with a question and the request to think step by step."""
+    """Return a question followed by "Let's think step by step:"."""
     return f"{_cell(row, 'question')}\nLet's think step by step:\n"
 
 
@@ -56,7 +56,7 @@ def problem(row: Row) -> str:
 
 
 def options_of(row: Row) -> list[str]:
-    """Return the non-empty options of a question. A text is split at its commas."""
+    """Return the non-empty options of a question. A string is split at its commas."""
     cell: Any = _cell(row, "options", "choices", otherwise=())
     if isinstance(cell, str):
         cell = cell.split(",")
@@ -91,7 +91,7 @@ def multiple_choice(row: Row) -> str:
 
 
 def reasoned_choice(row: Row) -> str:
-    """Return a prompt with a question, its options, and the request to think before giving the letter."""
+    """Return a prompt with a question, its options, and the instruction to think before giving the letter."""
     ask = "Think step by step, then end with the letter of the right option:"
     return f"Question: {_cell(row, 'question')}\n\n{lettered(row)}\n\n{ask}"
 
@@ -105,7 +105,7 @@ def evaluate(
     inferoutput: str | None = None,
     **kwargs: object,
 ) -> Record:
-    """Ask the questions of MMLU-Pro. Return the accuracy with its counts, overall and by `category` or `subject`.
+    """Run MMLU-Pro's questions. Return the accuracy with its counts, overall and by `category` or `subject`.
 
     Write each answer to the file `inferoutput` if given.
     """
@@ -128,9 +128,10 @@ def evaluate_as_upstream(
     inferoutput: str | None = None,
     **kwargs: object,
 ) -> Record:
-    """Ask the questions of MMLU-Pro and score them by upstream's rule.
+    """Run MMLU-Pro's questions and score them by upstream's rule.
 
-    It takes the first letter A to J anywhere in the answer, which has one token by default.
+    The first letter A to J anywhere in the answer counts. By default, an answer has one
+    token.
     """
     lines = []
     for answer, item in answers(engine, data, batch_size, max_length, noise):
@@ -161,7 +162,7 @@ def _line(
 
 
 def read_choice(answer: str, raw: Fields) -> str | None:
-    """Return the letter that the answer chooses, or None if it names none."""
+    """Return the letter that the answer chooses, or None if there is none."""
     if "options" in raw or "choices" in raw:
         texts = options_of(raw)
     else:
@@ -175,7 +176,7 @@ def first_letter(answer: str) -> str | None:
 
 
 def right_letter(reference: object) -> str:
-    """Return the letter of a reference given as an index, a letter, or a text that begins with one."""
+    """Return the letter of a reference, which may be an index, a letter, or a string that begins with one."""
     if type(reference) is int and 0 <= reference < len(LETTERS):
         return LETTERS[reference]
     text = str(reference).strip()
@@ -183,7 +184,7 @@ def right_letter(reference: object) -> str:
 
 
 def right_letter_as_upstream(reference: object) -> str:
-    """Return the letter of a reference by upstream's rule, which does not check an index and reads all else as text."""
+    """Return the letter of a reference by upstream's rule: an unchecked index, else the first letter A to J in it."""
     if isinstance(reference, int):
         return LETTERS[reference]
     text = str(reference).upper()

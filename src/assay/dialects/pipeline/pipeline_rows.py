@@ -38,7 +38,7 @@ class Unusable:
     error: str
     traceback: str
     raw: object
-    """The row as the loader returned it."""
+    """The row in the form that the loader returned."""
 
 
 def read_rows(
@@ -65,7 +65,7 @@ def read_rows(
 
 
 def _user_frames(error: Exception) -> str:
-    """Return the text of an error's traceback, starting at the user's own function."""
+    """Format the traceback of an error, starting at the user's own function."""
     trace = error.__traceback__
     if trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -73,7 +73,7 @@ def _user_frames(error: Exception) -> str:
 
 
 def reference_of(raw: Fields) -> object:
-    """Return the `answer` of a row, else its `reference`, else an empty text. 0 and `False` are answers, too."""
+    """Return a row's `answer`, else its `reference`, else an empty string. 0 and `False` count as answers."""
     for name in ("answer", "reference"):
         value = raw.get(name)
         if value is not None:
@@ -82,7 +82,7 @@ def reference_of(raw: Fields) -> object:
 
 
 def reference_as_upstream(raw: Fields) -> object:
-    """Return the `answer` of a row unless it is empty, 0 or `False`; then its `reference`, else an empty text."""
+    """Return a row's `answer`, else its `reference`, else an empty string. 0 and `False` do not count as answers."""
     return raw.get("answer") or raw.get("reference", "")
 
 

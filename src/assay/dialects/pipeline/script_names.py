@@ -164,7 +164,7 @@ class EvaluationPipeline:
     ) -> Record:
         """Evaluate a dataset, return the result as a dictionary, and write it to `output_dir`.
 
-        A repeated call asks the model nothing again.
+        A repeated call uses the stored answers.
         """
         _check(dataset_name, str(dataset_path), evaluator_name)
         evaluation = launch.Evaluation(
@@ -194,7 +194,7 @@ class EvaluationPipeline:
         return launch.document_of(evaluation, result)
 
     def _driven(self, evaluation: launch.Evaluation) -> Record:
-        """Run the evaluator with the user's own engine, outside of assay's runner, and return the result."""
+        """Run the evaluator with the user's own engine, without assay's runner, and return the result."""
         data = DatasetRegistry.load_dataset(
             evaluation.dataset,
             evaluation.path,
@@ -246,7 +246,7 @@ def _check(dataset: str, path: str, evaluator: str) -> None:
 
 
 class PipelineBuilder:
-    """Collects tasks, then runs them."""
+    """Collects tasks, and runs them one after another."""
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
 """Token ids for evaluators that need them: the model's own if it has a tokenizer, else private ones.
 
-A private id stands for a piece of text: a word with the blanks before it, or a token as the model reported it.
-Decoding returns exactly the text. 0 is the end of the text and pads short rows.
+A private id stands for a piece of text: a word with the spaces before it, or a token
+that the model reported. Decoding returns exactly the text. 0 is the end of the text and
+pads short rows.
 """
 
 import re
@@ -26,11 +27,11 @@ class Tokenizer(Protocol):
         tokens: Iterable[int],
         utf8_errors: str = "ignore",
     ) -> str: ...
-    def row(self, candidate: Candidate, most: int) -> list[int]: ...
+    def row(self, candidate: Candidate, limit: int) -> list[int]: ...
 
 
 class PrivateTokenizer:
-    """Assigns ids to pieces of text in the order in which they arrive. The ids are valid only in this process."""
+    """Assigns ids to pieces of text in order of first use. The ids are valid only in this process."""
 
     end = 0
 
@@ -42,7 +43,7 @@ class PrivateTokenizer:
         return len(self._pieces)
 
     def encode(self, text: str) -> list[int]:
-        """Return one id for each word with the blanks before it."""
+        """Return one id for each word, which includes the spaces before it."""
         return [self._id(piece) for piece in _PIECES.findall(text)]
 
     def decode(
@@ -50,22 +51,22 @@ class PrivateTokenizer:
         tokens: Iterable[int],
         utf8_errors: str = "ignore",
     ) -> str:
-        """Return the text of the ids. The id 0, which ends a text, adds no characters."""
+        """Return the text of the ids. The end-of-text id 0 adds no characters."""
         pieces = self._pieces
         return "".join([pieces[token] for token in _plain(tokens) if token])
 
-    def row(self, candidate: Candidate, most: int) -> list[int]:
-        """Return at most `most` ids for an answer.
+    def row(self, candidate: Candidate, limit: int) -> list[int]:
+        """Return at most `limit` ids for an answer.
 
-        If there are more pieces, the last id stands for all the remaining text.
+        If there are more pieces, the last id stands for the rest of the text.
         """
         text = candidate.text
         pieces = [token.text for token in candidate.tokens]
         if not pieces or "".join(pieces) != text:
             pieces = _PIECES.findall(text)
 
-        if len(pieces) > most:
-            pieces[most - 1 :] = ["".join(pieces[most - 1 :])]
+        if len(pieces) > limit:
+            pieces[limit - 1 :] = ["".join(pieces[limit - 1 :])]
         return [self._id(piece) for piece in pieces]
 
     def _id(self, piece: str) -> int:
@@ -87,7 +88,7 @@ class ModelTokenizer:
 
     @cached_property
     def end(self) -> int:
-        """The id that ends a text and pads short rows."""
+        """The end-of-text id, which also pads short rows."""
         return int(getattr(self._own, "eos_token_id", None) or 0)
 
     def encode(self, text: str) -> list[int]:
@@ -112,9 +113,9 @@ class ModelTokenizer:
             return text.rstrip("\ufffd")
         return text
 
-    def row(self, candidate: Candidate, most: int) -> list[int]:
+    def row(self, candidate: Candidate, limit: int) -> list[int]:
         """Return the token ids of an answer: those that the model reported, else those of its text."""
-        return list(candidate.token_ids or self.encode(candidate.text))[:most]
+        return list(candidate.token_ids or self.encode(candidate.text))[:limit]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -123,7 +124,7 @@ class ModelTokenizer:
 
 
 def tokenizer_of(model: Model) -> Tokenizer:
-    """Return the model's own tokenizer if it declares tokens and has one; else private ids."""
+    """Return a tokenizer with the model's own ids if the model provides them; else one with private ids."""
     # Check without reading the attribute: reading it may load the model.
     attributes = getattr(model, "__dict__", ())
     has_one = hasattr(type(model), "tokenizer") or "tokenizer" in attributes

@@ -1,4 +1,4 @@
-"""TELEVAL: speech language models measured with a registry of YAML files and classes below `src/`."""
+"""TELEVAL: evaluates speech language models, with a registry of YAML files and classes below `src/`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ def tasks(
     reference: str,
     run: "RunOptions",
 ) -> Sequence[Task]:
-    """Return one task for each dataset of the infer_tasks that the run names. Without names, use all infer_tasks."""
+    """Return one task for each dataset of the infer_tasks that the run selects, by default of all infer_tasks."""
     if "#" in reference:
         from .televal_command import tasks_of
 

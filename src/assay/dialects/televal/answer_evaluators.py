@@ -1,4 +1,4 @@
-"""TELEVAL's evaluators of text, their base class, and the classes that read an option or a score from a reply."""
+"""TELEVAL's evaluators of text, their base class, and classes that read an option or a score from a reply."""
 
 import importlib
 import json
@@ -31,26 +31,26 @@ TAKEN_FOR_CHINESE = (
     (0x2CEC, 0x2EBE),
     (0xF900, 0xFAFF),
 )
-"""Code points that are separate tokens: Chinese characters and many signs, also `’` and `—`, but none above U+FFFF."""
+"""Ranges of code points that are separate tokens: Chinese characters and many signs, up to U+FFFF."""
 
 
 class SimpleTokenizer:
-    """Splits text into words and single Chinese characters, to look for a reference in an answer."""
+    """Splits text into words and single Chinese characters, to search for a reference in an answer."""
 
     @staticmethod
     def is_punctuation(char: str) -> bool:
-        """Return True if one character is punctuation according to Unicode."""
+        """Return True if a character is punctuation according to Unicode."""
         return len(char) == 1 and unicodedata.category(char)[0] == "P"
 
     @staticmethod
     def is_chinese_char(char: str) -> bool:
-        """Return True for a Chinese character, which is a token of its own."""
+        """Return True for a Chinese character, which is a separate token."""
         code = ord(char)
         return any(first <= code <= last for first, last in TAKEN_FOR_CHINESE)
 
     @staticmethod
     def unicode_normalize(text: str) -> str:
-        """Separate letters from their marks (NFD)."""
+        """Decompose letters into base letters and combining marks (NFD)."""
         return unicodedata.normalize("NFD", text)
 
     @classmethod
@@ -60,7 +60,7 @@ class SimpleTokenizer:
         uncased: bool = False,
         keep_punc: bool = False,
     ) -> list[str]:
-        """Return the tokens of a text. Punctuation is dropped, or each mark becomes a token."""
+        """Return the tokens of a text. Punctuation marks are either dropped or separate tokens."""
         tokens: list[str] = []
         for piece in _pieces(cls.unicode_normalize(text)):
             word = ""
@@ -90,12 +90,14 @@ class SimpleTokenizer:
                 raise ValueError(
                     f"a reference is a text, a list or a tuple, not a {type(reference).__name__}"
                 )
-            return _is_run(cls.tokenize(reference, uncased, keep_punc), tokens)
+            return _contains_sequence(
+                cls.tokenize(reference, uncased, keep_punc), tokens
+            )
 
-        return any(_fulfils(reference, occurs) for reference in refs)
+        return any(_reference_occurs(reference, occurs) for reference in refs)
 
 
-def _fulfils(
+def _reference_occurs(
     reference: object,
     occurs: Callable[[object], bool],
 ) -> bool:
@@ -103,14 +105,14 @@ def _fulfils(
     if not isinstance(reference, (list, tuple)):
         return occurs(reference)
     combine = all if isinstance(reference, tuple) else any
-    return combine(_fulfils(part, occurs) for part in reference)
+    return combine(_reference_occurs(part, occurs) for part in reference)
 
 
-def _is_run(
+def _contains_sequence(
     sought: list[str],
     tokens: list[str],
 ) -> bool:
-    """Return True if the tokens in `sought` occur in `tokens` one directly after the other."""
+    """Return True if `tokens` contains the tokens in `sought` consecutively."""
     size = len(sought)
     return any(
         tokens[start : start + size] == sought
@@ -201,7 +203,7 @@ class OptionExtractor:
         question: str,
         cushion: bool = False,
     ) -> dict[str, int]:
-        """Return `cover`, 1 if a letter could be read from the answer, and `correct`, 1 if that letter is `ref`."""
+        """Return `cover`, 1 if a letter could be read from the answer, and `correct`, 1 if that letter equals `ref`."""
         letter = cls.extract(pred, question, cushion=cushion)
         if letter is None:
             return {"cover": 0, "correct": 0}
@@ -209,7 +211,7 @@ class OptionExtractor:
 
 
 class LLMExtractor:
-    """Reads score and explanation from a judge's reply."""
+    """Reads the score and the explanation from a judge's reply."""
 
     EXPLANATION = re.compile(
         r'["\s]*Explanation["\s]*:\s*'
@@ -267,7 +269,7 @@ LANGUAGES = {"zh": "chinese", "en": "english"}
 
 
 class TextProcessor:
-    """Normalizes text: simplified characters, spelled-out numbers, no punctuation, no blanks."""
+    """Normalizes text: simplified characters, spelled-out numbers, no punctuation, no spaces."""
 
     RE_PUNCTUATION = re.compile(f"[{re.escape(CHINESE_MARKS + string.punctuation)}]")
     RE_SPACES = re.compile(r"[\s\u3000]+")
@@ -283,7 +285,7 @@ class TextProcessor:
         remove_punct: bool = True,
         remove_space: bool = True,
     ) -> str:
-        """Remove punctuation and blanks."""
+        """Remove punctuation and spaces."""
         if remove_punct:
             text = TextProcessor.RE_PUNCTUATION.sub("", text)
         if remove_space:
@@ -310,7 +312,7 @@ class TextProcessor:
         remove_punct: bool = True,
         remove_space: bool = True,
     ) -> str:
-        """Simplify characters, spell out numbers, and remove punctuation and blanks, in this order."""
+        """Simplify characters, spell out numbers, and remove punctuation and spaces, in this order."""
         if simplified_zh:
             text = self.convert_cn(text)
         if do_normalize:
@@ -353,7 +355,7 @@ class Evaluator:
         pred_info_list: object,
         **kwargs: object,
     ) -> object:
-        """Judge predictions. Users write it for lists or, with `@parallel_batch`, for one prediction."""
+        """Judge predictions. Subclasses define it for lists or, with `@parallel_batch`, for one prediction."""
         raise NotImplementedError(f"{type(self).__name__} has no evaluate")
 
 
@@ -400,13 +402,13 @@ class BuiltInEvaluator(Evaluator):
         score: object,
         details: Fields,
     ) -> Record:
-        """Return what TELEVAL's `evaluate` would return for a prediction line, given the score from assay's scorer."""
+        """Convert the score of assay's scorer for a prediction line to the result of TELEVAL's `evaluate`."""
         return {"key": line["key"], "score": score}
 
 
 @dataclass(frozen=True)
 class WithPunctuation:
-    """Scorer like `ExistsMatch`, but punctuation marks are tokens and must match, too."""
+    """Scorer like `ExistsMatch`, with punctuation marks as tokens that must match, too."""
 
     def __call__(
         self,
@@ -417,9 +419,9 @@ class WithPunctuation:
         if score.outcome is not Outcome.SCORED or not score.value:
             return score
         tokens = _with_marks(output.text)
-        if _fulfils(
+        if _reference_occurs(
             as_reference(sample.target),
-            lambda reference: _is_run(_with_marks(str(reference)), tokens),
+            lambda reference: _contains_sequence(_with_marks(str(reference)), tokens),
         ):
             return score
         return Score(0.0, details={"rule": "punctuation differs"})
@@ -439,7 +441,7 @@ def _with_marks(text: str) -> list[str]:
 
 
 class ExistMatch(BuiltInEvaluator):
-    """Scores 1 if a reference occurs in the answer: any of a list, all of a tuple."""
+    """Scores 1 if a reference occurs in the answer: any entry of a list, all entries of a tuple."""
 
     def __init__(
         self,
@@ -456,7 +458,7 @@ class ExistMatch(BuiltInEvaluator):
         ref: object,
         pred_info: Record,
     ) -> Record:
-        """Return the verdict on one prediction. TELEVAL's own rule refuses references that are not a list."""
+        """Return the verdict on one prediction. TELEVAL's own rule rejects references that are not a list."""
         if not is_upstream("televal"):
             return super().judged(pred, ref, pred_info)
         if isinstance(ref, str) and era_here() != SEED:

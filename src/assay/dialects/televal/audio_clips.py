@@ -15,22 +15,22 @@ from ...store.layout import write_whole
 
 RATE = 16_000
 INDEX = ".sounds.jsonl"
-"""Name of a file inside a folder of audio clips.
+"""Name of a file in each folder of audio clips.
 
-It has the fingerprint of the clip that each WAV file was made from.
+For each WAV file it contains the fingerprint of the original clip.
 """
 _FIT = re.compile(r"[^\W]?[\w.+=@ -]{0,99}")
 
 
 def file_stem(key: str) -> str:
-    """Return a key for use in a file name; its hash if it is not a valid one."""
+    """Return a key for use in a file name; its hash if it is not a valid file name."""
     if _FIT.fullmatch(key) and key.strip(". ") == key and key:
         return key
     return hashlib.sha256(key.encode()).hexdigest()[:24]
 
 
 class AudioFolder:
-    """A folder of decoded audio clips. A temporary folder is removed when it is closed or garbage-collected."""
+    """A folder of decoded audio clips. If it is temporary, it is removed when it is closed or garbage-collected."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._removal: weakref.finalize[[str, bool], AudioFolder] | None = None
@@ -53,7 +53,7 @@ class AudioFolder:
         return self._folder
 
     def place(self, folder: Path) -> None:
-        """Write files to another folder from now on."""
+        """Use another folder for files that are written later."""
         self._folder = folder
         self._fingerprints = None
 
@@ -65,14 +65,14 @@ class AudioFolder:
         rate: int = RATE,
         mono: bool = True,
     ) -> tuple[Path, tuple[str, ...]]:
-        """Write the audio at `rate`, with one channel if `mono`.
+        """Write an audio clip with the sampling rate `rate`, and with one channel if `mono`.
 
         Return the path and the conversions that were needed.
         """
         fingerprint = f"{audio.digest}/{rate}/{mono}"
         with self._lock:
             fingerprints = self._index()
-            # Another clip of the same name keeps its file.
+            # A different clip of the same name is not overwritten.
             for stem in (name, f"{name}-{audio.digest[:8]}"):
                 path = self.folder / f"{stem}.wav"
                 if not path.exists():
@@ -95,13 +95,13 @@ class AudioFolder:
             self._fingerprints = None
 
     def _index(self) -> dict[str, str]:
-        """Return, for each file name in the folder, the fingerprint of the clip that the file was made from."""
+        """Return the fingerprint of the original clip for each file in the folder, by file name."""
         if self._fingerprints is None:
             self._fingerprints = {}
             index = self.folder / INDEX
             if index.exists():
                 lines = index.read_text(encoding="utf-8").splitlines()
-                # A kill may have cut the last line.
+                # The last line is incomplete if the process was killed.
                 whole_lines = [line for line in lines if line.endswith("]")]
                 self._fingerprints.update(map(json.loads, whole_lines))
         return self._fingerprints
@@ -123,13 +123,13 @@ def as_wav(
         rate=rate,
         channels=1 if mono else None,
     )
-    # A filter may exceed full scale slightly.
+    # Resampling may exceed the full scale slightly.
     clip = audio_from(np.clip(waveform.samples, -1.0, 1.0), waveform.rate)
     return clip.data(), waveform.conversions
 
 
 def audio_bytes(cell: object) -> bytes | None:
-    """Return the bytes of a Parquet cell with an audio clip: plain bytes, or the struct that Hugging Face writes."""
+    """Return the audio clip in a Parquet cell: plain bytes, or the struct with `bytes` that Hugging Face writes."""
     if isinstance(cell, dict):
         cell = cell.get("bytes")
     if isinstance(cell, (bytes, bytearray, memoryview)) and cell:
@@ -138,7 +138,7 @@ def audio_bytes(cell: object) -> bytes | None:
 
 
 def audio_form(model: object) -> tuple[int, bool]:
-    """Return the sampling rate that a model's class declares for its audio, and whether it takes only one channel."""
+    """Return the sampling rate that a model's class declares for its audio, and True if it takes only mono."""
     rate = int(getattr(model, "inputs_sr", RATE))
     return rate, bool(getattr(model, "mono_only", True))
 

@@ -7,7 +7,7 @@ from ..placing import facade_names
 
 NAMES = facade_names("televal")
 NEAR = 3
-"""How many folders above a script are searched for its registry or `src/`."""
+"""Number of parent folders of a script that are searched for its registry or `src/`."""
 KINDS = (
     "infer_task",
     "eval_task",
@@ -23,7 +23,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Recognise a registry tree by its folders, a YAML file by its classes, a Python file by its imports."""
+    """Return why a path is for TELEVAL, by the folders of a registry, the classes in a YAML file, or Python imports."""
     if path.is_dir():
         kinds = kinds_in(path) or kinds_in(path / "registry")
         if len(kinds) > 1 or "infer_task" in kinds:
@@ -42,7 +42,7 @@ def claims(
 
 
 def home_of(script: Path) -> Path:
-    """Return the folder from which the `src.…` modules of a script are read.
+    """Return the folder that contains a script's `src` package.
 
     For a script in `tools/`, this is the folder with the registry or `src/`.
     """
@@ -54,7 +54,7 @@ def home_of(script: Path) -> Path:
 
 
 def kinds_in(folder: Path) -> list[str]:
-    """Return the kinds (`model`, `dataset`, …) for which a registry folder has YAML files, in the order of `KINDS`."""
+    """Return the kinds (`model`, `dataset`, …) for which a registry folder has YAML files."""
     return [kind for kind in KINDS if next(yaml_files(folder / kind), None) is not None]
 
 

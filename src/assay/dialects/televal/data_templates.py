@@ -1,4 +1,4 @@
-"""`DataTemplate`: Jinja templates that turn a row into messages or a dialogue."""
+"""`DataTemplate`: Jinja templates that convert a row to messages or a dialogue."""
 
 import json
 import math
@@ -19,27 +19,27 @@ from .eras import SEED, Era, era_here
 from .structures import decoded, encoded
 
 STRUCTURAL = frozenset({"dialogue", "content", "instruct", "nrounds"})
-"""Keys of a template whose text may render to JSON. The result is then parsed."""
+"""Keys of a template whose rendered text may be JSON, which is then parsed."""
 _ONE_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 
 
 class DataTemplate:
-    """A template of one turn (a list of roles with content) or of a dialogue (`nrounds` and `dialogue`)."""
+    """A template for one question (a list of roles with content) or for a dialogue (`nrounds` and `dialogue`)."""
 
     def __init__(self, template: object) -> None:
         self.template = template
         self._is_upstream = is_upstream("televal")
         self._era = era_here()
         for text in _texts_in(template):
-            # Invalid Jinja is an error now, and not when a row is read.
+            # Report invalid Jinja now, rather than when a row is read.
             _compiled(text, self._is_upstream)
 
     def load(self, **row: object) -> object:
-        """Render the structure for one row. For a missing column, raise a `ValueError` that lists the row's columns."""
+        """Render the template for one row. For a missing column, raise a `ValueError` that lists the row's columns."""
         return self.render(row)
 
     def render(self, row: Fields) -> object:
-        """Render the structure for one row, given as a mapping. Missing columns raise the same error as in `load`."""
+        """Render the template for one row, given as a mapping. Missing columns raise the same error as in `load`."""
         try:
             if isinstance(self.template, str) and not self._is_upstream:
                 return _whole(self.template, row)
@@ -56,12 +56,12 @@ class DataTemplate:
         row: Fields,
         key: str = "",
     ) -> object:
-        """Render one value inside the template. `key` is its key in the mapping that contains it; empty in a list."""
+        """Render one value inside the template. `key` is its key in the surrounding mapping; empty in a list."""
         if isinstance(piece, str):
             return self._rendered_text(piece, row, key)
         if isinstance(piece, list):
             return [self._rendered(item, row) for item in piece]
-        # The type is compared first, because asking for a Mapping takes longer.
+        # Compare the type first, because `isinstance` with Mapping takes longer.
         if type(piece) is dict or isinstance(piece, Mapping):
             structure = {}
             for name, value in piece.items():
@@ -75,7 +75,7 @@ class DataTemplate:
         row: Fields,
         key: str,
     ) -> object:
-        """Render a text of the template. Under some keys, JSON in it becomes a structure."""
+        """Render a string in the template. Under the keys in `STRUCTURAL`, JSON is parsed."""
         if self._is_upstream:
             return _by_upstream(text, row, self._era)
         value = _text(text, row)
@@ -88,7 +88,7 @@ class DataTemplate:
 
 
 def _texts_in(piece: object) -> Iterator[str]:
-    """Yield all texts of a template."""
+    """Yield all strings in a template."""
     if isinstance(piece, str):
         yield piece
     elif isinstance(piece, Mapping):
@@ -104,7 +104,7 @@ def _compiled(
     text: str,
     as_upstream: bool = False,
 ) -> tuple[jinja2.Template, frozenset[str]]:
-    """Return a Jinja template, and the names of its variables."""
+    """Compile a Jinja template, and return it with the names of its variables."""
     environment = _environment(as_upstream)
     names = meta.find_undeclared_variables(environment.parse(text))
     return environment.from_string(text), frozenset(names)
@@ -129,15 +129,15 @@ def _getvar(
     name: str,
     default: object = None,
 ) -> object:
-    """Return the value of a column that a row may lack. This is the `getvar` of templates; NaN becomes None."""
+    """Return the value of a column that may be missing in a row: the `getvar` of templates. NaN becomes None."""
     value = context.resolve_or_missing(name)
     if value is missing or callable(value):
         return default
-    return _without_gap(value)
+    return _none_for_nan(value)
 
 
-def _without_gap(value: object) -> object:
-    """Return None for NaN, with which tables mark a missing value, and any other value unchanged."""
+def _none_for_nan(value: object) -> object:
+    """Replace NaN, the missing value of tables, by None. Other values are returned unchanged."""
     if isinstance(value, float) and math.isnan(value):
         return None
     return value
@@ -145,7 +145,7 @@ def _without_gap(value: object) -> object:
 
 @lru_cache(maxsize=1024)
 def _only_column(text: str) -> str | None:
-    """Return the column of a text such as `{{ query }}`; None for any other text."""
+    """Return the column name in a string such as `{{ query }}`; None for any other string."""
     match = _ONE_VARIABLE.fullmatch(text.strip())
     return None if match is None else match[1]
 
@@ -154,7 +154,7 @@ def _text(
     text: str,
     row: Fields,
 ) -> str | None:
-    """Render a text. If it is only `{{ column }}`, return the column's value as text, or None if it is missing."""
+    """Render a string. For a mere `{{ column }}`, return the column's value as text, or None if it is missing."""
     if "{" not in text:
         return text
     column = _only_column(text)
@@ -162,7 +162,7 @@ def _text(
         return _by_jinja(text, row)
     if column not in row:
         raise jinja2.UndefinedError(f"{column!r} is undefined")
-    value = _without_gap(row[column])
+    value = _none_for_nan(row[column])
     return None if value is None else str(value)
 
 
@@ -170,7 +170,7 @@ def _by_jinja(
     text: str,
     row: Fields,
 ) -> str:
-    """Render a Jinja text with the columns that it names, or with all columns if it uses `getvar`."""
+    """Render a Jinja string with the columns in it, or with all columns if it uses `getvar`."""
     template, names = _compiled(text)
     columns: Iterable[str] = names
     if "getvar" in text:
@@ -178,7 +178,7 @@ def _by_jinja(
     values = {}
     for name in columns:
         if name in row:
-            values[name] = _without_gap(row[name])
+            values[name] = _none_for_nan(row[name])
     return template.render(plain_values(values))
 
 
@@ -186,7 +186,7 @@ def _whole(
     text: str,
     row: Fields,
 ) -> object:
-    """Render a template that is a single text. The result must be JSON: a list of roles, or a dialogue."""
+    """Render a template that is a single string. The result must be JSON: a list of roles, or a dialogue."""
     rendered = _by_jinja(text, row)
     try:
         structure = decoded(json.loads(rendered))
@@ -206,7 +206,7 @@ def _by_upstream(
     row: Fields,
     era: Era,
 ) -> object:
-    """Render a text as TELEVAL does: the result is parsed as JSON if possible, and NaN is not replaced by None."""
+    """Render a string as TELEVAL does: parse the result as JSON if possible, and keep NaN."""
     template, _ = _compiled(text, as_upstream=True)
     rendered = template.render({**row, "getvar": _upstream_getvar(row, era)})
     try:
@@ -225,4 +225,4 @@ def _upstream_getvar(
     """
     if era == SEED:
         return lambda name, default=None: row.get(name, default)
-    return lambda name: _without_gap(row.get(name))
+    return lambda name: _none_for_nan(row.get(name))

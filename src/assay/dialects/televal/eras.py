@@ -1,7 +1,8 @@
-"""The two revisions of TELEVAL that differ, called eras: find out for which one a tree was written.
+"""Detect the era of a tree: which of two TELEVAL revisions it was written for.
 
-No file of the tree is run. The eras differ in the shape of a dialogue's history, in two names of judge tasks, and in
-small rules of loaders, templates and summaries. If upstream's rules were chosen, those of the tree's era apply.
+No file of the tree is run. The eras differ in the history of a dialogue, in two names
+of judge tasks, and in small rules of loaders, templates and summaries. If upstream's
+rules were chosen, those of the tree's era apply.
 """
 
 import ast
@@ -31,17 +32,18 @@ NEWEST_WORDS = (
     "reverse: true",
     "batch_size:",
 )
-"""Texts that occur only in YAML files written for the newest era. `batch_size:` counts only outside of datasets."""
+"""Strings that occur only in YAML files for the newest era. In datasets, `batch_size:` is ignored."""
 LACKED_BY: Mapping[str, frozenset[Era]] = {
     "src.evaluator.asr.ASR": frozenset({NEWEST}),
     "src.evaluator.asr_eval.ASR": frozenset({SEED}),
 }
 """Classes that are missing in a revision (era) of TELEVAL, each with the eras that lack it.
 
-TELEVAL's newest registry still names `asr.ASR`, although the newest revision lacks it.
+TELEVAL's newest registry still refers to `asr.ASR`, although the newest revision lacks
+it.
 """
 UNDEFINED = "src.summarizer.summarizer.Avg"
-"""A class that most tasks of TELEVAL's registry name and that no revision of TELEVAL defines."""
+"""A class to which most tasks of TELEVAL's registry refer, and which no revision of TELEVAL defines."""
 AVG_NOTE = (
     "TELEVAL's registry names the summarizer Avg, which TELEVAL does not define; "
     "assay's own is used: the mean in percent of score_scale"
@@ -50,9 +52,10 @@ AVG_NOTE = (
 
 @contextmanager
 def supplied(cls: str) -> Iterator[None]:
-    """Check a class while a registry builds it. Under upstream's rules, raise for a class that this revision lacks.
+    """Check a class while a registry builds it. Under upstream's rules, raise if this era lacks the class.
 
-    `Avg` is built by assay's rules, with a warning: TELEVAL's registry names it and TELEVAL does not define it.
+    `Avg` exists in TELEVAL's registry but not in TELEVAL. It is built by assay's rules,
+    with a warning.
     """
     if not is_upstream("televal"):
         yield
@@ -68,7 +71,7 @@ def supplied(cls: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Rule:
-    """Which rules a run follows: the revision of TELEVAL (era), and whether upstream's rules replace assay's."""
+    """The rules of a run: the era (revision of TELEVAL), and whether upstream's rules replace assay's."""
 
     era: Era = NEWEST
     is_upstream: bool = False
@@ -86,14 +89,14 @@ class Rule:
             _rule.reset(token)
 
     def kept(self) -> AbstractContextManager[None]:
-        """Return a context for a call of user code: it applies upstream's rules if they were chosen."""
+        """Return a context for a call of user code. It applies upstream's rules if they were chosen."""
         return self.applied() if self.is_upstream else _NOTHING
 
 
 _rule: ContextVar[Rule | None] = ContextVar("rule", default=None)
 _NOTHING = nullcontext()
 PLAIN_RULE = Rule()
-"""assay's own rules with the newest revision of TELEVAL."""
+"""assay's own rules, with the newest era."""
 
 
 def era_here() -> Era:
@@ -122,8 +125,9 @@ def _script_folder() -> str:
 def era_of(root: Path) -> Era:
     """Return the era (revision of TELEVAL) for which a tree was written.
 
-    It is read from the tree's own `src/dataset.py`, else from texts in its YAML files; the newest one is the default.
-    Under `protocol="upstream@documented"` it is always the first era, which upstream's document describes.
+    It is read from the tree's own `src/dataset.py`, else from texts in its YAML files.
+    The newest era is the default. Under `protocol="upstream@documented"` it is always
+    the first era, which upstream's document describes.
     """
     if is_documented("televal"):
         return SEED
@@ -157,7 +161,7 @@ def _tree_near(
 
 
 def _from_source(file: Path) -> Era | None:
-    """Return the era of a `src/dataset.py`, read from the parameters of its `BatchLoader`; None if they do not tell."""
+    """Return the era of a `src/dataset.py`, judged by the parameters of its `BatchLoader`; None if unclear."""
     tree = parsed(file)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
@@ -168,7 +172,7 @@ def _from_source(file: Path) -> Era | None:
 
 
 def _from_registry(folder: Path) -> Era | None:
-    """Return the era of a registry, read from texts in its YAML files; None if they do not tell."""
+    """Return the era of a registry, judged by strings in its YAML files; None if unclear."""
     text = ""
     for kind in ("dataset", "evaluator", "summarizer", "eval_task"):
         for file in yaml_files(folder / kind):

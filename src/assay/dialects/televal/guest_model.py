@@ -1,7 +1,8 @@
-"""A user's TELEVAL model class as a model of assay: called with files and keywords, it returns text and audio.
+"""Wraps a user's TELEVAL model class as a model of assay: it gets files and keywords, and returns text and audio.
 
-The class is built from the YAML file's arguments on first use. Besides `pred`, other fields of its answer are kept:
-`pred_audio` as an audio clip in the run, `cache` and `his` as the state for the next round of the dialogue.
+The class is built from the YAML file's arguments on first use. Other fields of its
+answer than `pred` are kept: `pred_audio` as an audio clip in the run, `cache` and `his`
+as the state for the next round of the dialogue.
 """
 
 import json
@@ -48,12 +49,12 @@ from .televal_secrets import hidden, known_secrets, without_secrets
 from .tree import Entry
 
 AUDIO = "pred_audio"
-"""The folder of audio clips inside a run folder."""
+"""Name of the folder of audio clips inside a run folder."""
 
 
 @dataclass(eq=False)
 class GuestModel(RequestModel):
-    """A model entry of a registry as a model that assay can ask."""
+    """A model entry of a registry, wrapped as a model of assay."""
 
     entry: Entry
     classes: Classes
@@ -61,9 +62,9 @@ class GuestModel(RequestModel):
     audio_folder: Path = Path("runs") / AUDIO
     """The folder to which the model's audio clips are written."""
     prediction_folder: str | None = None
-    """The folder for the model's audio clips that the command line sets under upstream's rules; else None."""
+    """The command line's folder for the model's audio clips, under upstream's rules; else None."""
     whole_dialogues: bool = True
-    """True: a dialogue ends before the next one begins, because models may remember their last input."""
+    """True to end each dialogue before the next one begins, because models may remember their last input."""
 
     def __post_init__(self) -> None:
         self.name = self.entry.name
@@ -72,9 +73,9 @@ class GuestModel(RequestModel):
 
     @property
     def abilities(self) -> Abilities:
-        """What the model accepts and produces: text and audio.
+        """The model's abilities: it accepts and produces text and audio.
 
-        Its state cannot be saved, so an interrupted dialogue starts again.
+        Its state cannot be saved, so an interrupted dialogue restarts.
         """
         kinds = frozenset({"text", "audio"})
         return Abilities(
@@ -87,7 +88,7 @@ class GuestModel(RequestModel):
 
     @property
     def identity(self) -> Fields:
-        """What identifies the model: its name, its class and code, and its arguments with keys redacted."""
+        """The identity of the model: its name, its class and code, and its arguments with redacted keys."""
         file = self.classes.file_of(self.entry)
         return {
             "dialect": "televal",
@@ -121,7 +122,7 @@ class GuestModel(RequestModel):
     ) -> Prompt | None:
         """Add a first message with data for TELEVAL models: the dialogue, the instruction, and the task's switches.
 
-        Without such data, return None.
+        Return None without such data.
         """
         spoken = sample.fields.get(SPOKEN)
         extras: Record = {}
@@ -181,7 +182,7 @@ class GuestModel(RequestModel):
         extras: Fields,
         messages: Sequence[Message],
     ) -> Output:
-        """Ask the user's class a single question, and return its answer."""
+        """Send a single question to the user's class, and return its answer."""
         if "structure" in extras:
             return self._as_returned(self._inferred(request, extras))[1]
         flags = _flags_in(extras)
@@ -216,7 +217,7 @@ class GuestModel(RequestModel):
     ) -> Output:
         """Return the answer of one round of a dialogue.
 
-        Its `state` is the dialogue so far, which the next round continues.
+        The output's `state` is the dialogue so far, which the next round continues.
         """
         questions = [message for message in messages if message.role == "user"]
         dialogue: Dialogue | None = request.state if len(questions) > 1 else None
@@ -266,7 +267,7 @@ class GuestModel(RequestModel):
         *,
         every_round: bool = False,
     ) -> object:
-        """Return what the class's own `inference` returns for the rendered template, under upstream's rules.
+        """Call the class's own `inference` on the rendered template, under upstream's rules, and return its result.
 
         With `every_round`, it must answer all rounds of a dialogue.
         """
@@ -282,10 +283,10 @@ class GuestModel(RequestModel):
         returned: object,
         number: int = -1,
     ) -> tuple[Record, Output]:
-        """Return the record of one round in what `inference` returned, and an output for it.
+        """Return the record of one round from a result of `inference`, and an output for it.
 
-        TELEVAL's own rule writes the return value of `inference` to its files unchanged. The output's details
-        therefore keep it whole, if it is a dictionary or a list.
+        TELEVAL writes the result of `inference` to its files unchanged. The output's
+        details therefore contain the whole result, if it is a dictionary or a list.
         """
         record = returned
         if isinstance(returned, list) and returned:
@@ -314,7 +315,7 @@ class GuestModel(RequestModel):
         # The key of a request is unique: two rows with one key, or two tasks, never share a file.
         clip = self.audio_folder.resolve() / request.key[:16] / name
         clip.parent.mkdir(parents=True, exist_ok=True)
-        # Remove the clip of an earlier run, which must not be taken for the answer of this one.
+        # Remove the clip of an earlier run, so that it is not mistaken for this answer.
         clip.unlink(missing_ok=True)
         return str(clip)
 
@@ -342,7 +343,7 @@ class GuestModel(RequestModel):
         message: Message,
         changes: list[str],
     ) -> str | None:
-        """Return the path of the first audio clip of a message, converted for the class; None without one."""
+        """Return the path of a message's first audio clip, converted for the class; None without a clip."""
         for part in message.parts or ():
             if isinstance(part, Audio):
                 return self._file(part, changes)
@@ -353,14 +354,14 @@ class GuestModel(RequestModel):
         audio: Audio,
         changes: list[str],
     ) -> str:
-        """Return the path of an audio file with the channels and the rate that the class declares.
+        """Return the path of an audio clip with the channels and the rate that the class declares.
 
-        If the clip had to be converted, the conversions are added to `changes`.
+        Any conversions of the clip are added to `changes`.
         """
         if isinstance(audio.source, Path):
             path, conversions = fitted(audio, self.built, self._clips[None])
         else:
-            # Bytes of a table get the file name that their row gives.
+            # Audio from a table gets the file name in its row.
             name = Path(str(audio.name))
             folder = self._clips.setdefault(name.parent, AudioFolder(name.parent))
             rate, mono = audio_form(self.built)
@@ -370,7 +371,7 @@ class GuestModel(RequestModel):
 
 
 def _flags_in(extras: Fields) -> Record:
-    """Return the value of every switch of the task, such as `reverse_spkr`: the default unless the task sets it."""
+    """Return all switches of the task, such as `reverse_spkr`, with defaults for those that are not set."""
     return {**FLAGS, **extras.get("flags", {})}
 
 
@@ -380,7 +381,7 @@ def infers_itself(model: object) -> bool:
 
 
 def _plain(answer: Fields) -> Record:
-    """Return the fields of an answer that can be recorded as JSON. `cache` and `his` are only for the next round."""
+    """Return the fields of an answer that JSON can hold, without `cache` and `his`, which are for the next round."""
     return {
         str(name): value
         for name, value in answer.items()

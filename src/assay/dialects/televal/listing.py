@@ -32,7 +32,7 @@ def listing(path: str | Path) -> dict[str, list[Record]]:
 
 
 def lines(path: str | Path) -> list[str]:
-    """Return the entries of a registry as lines of text, kind by kind."""
+    """Return the entries of a registry as lines of text, grouped by kind."""
     text_lines: list[str] = []
     for kind, entries in listing(path).items():
         width = max(len(entry["name"]) for entry in entries)

@@ -52,7 +52,7 @@ class Recogniser:
         options: Record,
     ) -> None:
         self.name, self._options = name, options
-        # Remember the module now: it may not be importable later.
+        # Keep the module: it may not be importable later.
         self._package: Any = sys.modules.get("funasr")
         self._model: Any = None
 
@@ -76,13 +76,13 @@ class Recogniser:
 
 @dataclass(frozen=True)
 class Transcribed(SpeechConsistency):
-    """Score by characters how well the model's speech matches its text.
+    """Scorer: the rate of character errors between the model's speech and its text.
 
-    Keep the text and the transcript in the details.
+    The details contain the text and the transcript.
     """
 
     whole_case: bool = False
-    """True to treat capital and small letters as different, as TELEVAL does."""
+    """True to treat upper-case and lower-case letters as different, as TELEVAL does."""
 
     async def __call__(
         self,
@@ -115,7 +115,8 @@ def compare(
 ) -> tuple[str, str, Edits]:
     """Return the text, the transcript in `heard`, and the edits between them.
 
-    Both are normalized, with a blank between characters. Raise `ValueError` if the text has none after normalization.
+    Both are normalized, with a space between characters. Raise `ValueError` if the text
+    is empty after normalization.
     """
     clean = TextProcessor("zh").normalize_and_clean if whole_case else normalize_chinese
     reference, transcript = clean(text), clean(heard)
@@ -126,7 +127,7 @@ def compare(
 
 
 class ASR(BuiltInEvaluator):
-    """Evaluator: character error rate of a transcript of the model's speech against its own text, both normalized."""
+    """Evaluator that computes the character error rate of the model's speech, against the model's own text."""
 
     def __init__(
         self,
@@ -148,9 +149,10 @@ class ASR(BuiltInEvaluator):
         hypo: str,
         truth: str,
     ) -> tuple[str, str, float, int, int, int, int]:
-        """Return text, transcript, error rate, substitutions, deletions, insertions, and length of the text.
+        """Return the text, transcript, error rate, substitutions, deletions, insertions, and length of the text.
 
-        `hypo` is the transcript and `truth` the text. Both texts are returned with a blank between characters.
+        `hypo` is the transcript and `truth` the text. Both are returned with a space
+        between characters.
         """
         text, transcript, edits = compare(hypo, truth, self.whole_case)
         return text, transcript, edits.rate, *edits
@@ -226,7 +228,7 @@ class DNSMOS(BuiltInEvaluator):
         ref: object,
         pred_info: Record,
     ) -> Record:
-        """Return the overall DNSMOS rating of one audio clip."""
+        """Return the overall DNSMOS rating of the model's audio clip."""
         rating = self.compute_score(pred_info["pred_audio"], SAMPLING_RATE)
         return {"key": pred_info["key"], "score": rating["OVRL"]}
 
@@ -254,9 +256,9 @@ async def labels_heard(
     role: str,
     output: Output,
 ) -> Fields | Score:
-    """Ask a helper model for the labels of the audio in an output. Return the probability of each label.
+    """Ask a helper model for labels of the audio in an output, and return the probability of each.
 
-    Without audio or without an answer, return a score that says why.
+    Without audio or an answer, return a score with the reason.
     """
     audio = audio_of(output)
     if audio is None:
@@ -280,9 +282,9 @@ def expected_emotions(
     *,
     strict: bool = True,
 ) -> list[str]:
-    """Return the emotions to look for, in lower case.
+    """Return the expected emotions in lower case.
 
-    With `strict`, keep `neutral` only if it is most of the labels.
+    With `strict`, drop `neutral` unless more than half of the labels are neutral.
     """
     emotions = [str(label).lower() for label in labels]
     if strict and 2 * emotions.count(NEUTRAL) <= len(emotions):
@@ -294,7 +296,7 @@ def highest_probability(
     heard: Fields,
     wanted: Sequence[str],
 ) -> float:
-    """Return the highest probability of an expected emotion; labels may be bilingual, such as `开心/happy`."""
+    """Return the highest probability of an expected emotion. Labels may be bilingual, such as `开心/happy`."""
     chances = {
         str(label).split("/")[-1].lower(): probability
         for label, probability in heard.items()
@@ -304,7 +306,7 @@ def highest_probability(
 
 @dataclass(frozen=True)
 class HeardFeeling(GivenModels):
-    """Score: the highest probability of an expected emotion in the audio."""
+    """Scorer: the highest probability of an expected emotion in the audio."""
 
     strict: bool = True
     longest_seconds: float | None = LONGEST_SECONDS
@@ -342,7 +344,7 @@ class HeardFeeling(GivenModels):
 
 
 class Emo2vec(BuiltInEvaluator):
-    """Judges the emotion in the audio that the evaluated model generated."""
+    """Evaluator that judges the emotion in the audio that the model generated."""
 
     def __init__(
         self,
@@ -408,7 +410,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class HeardDialect(GivenModels):
-    """Score 1 if the recognised dialect is the expected one, otherwise 0."""
+    """Scorer: 1 if the recognised dialect is the expected one, otherwise 0."""
 
     needs: ClassVar[tuple[str, ...]] = ("dialect",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -431,7 +433,7 @@ class HeardDialect(GivenModels):
 
 
 class DialectClassify(BuiltInEvaluator):
-    """Judges the dialect in the audio that the evaluated model generated."""
+    """Evaluator that judges the dialect in the audio that the model generated."""
 
     def __init__(
         self,

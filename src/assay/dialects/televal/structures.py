@@ -1,7 +1,8 @@
-"""Questions and dialogues as TELEVAL's templates render them, and the references of rows.
+"""Questions and dialogues as rendered by TELEVAL's templates, and the references of rows.
 
-In a reference, a list means any of its entries and a tuple means all of them, in any nesting. JSON has no tuples, so
-files contain `{"__tuple__": true, "items": […]}` for a tuple.
+In a reference, a list means any of its entries and a tuple means all of them, in any
+nesting. JSON has no tuples, so files contain `{"__tuple__": true, "items": […]}` for a
+tuple.
 """
 
 import json
@@ -19,14 +20,14 @@ ROLES = ("user", "assistant", "instruct", "system")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One speaker's turn: an audio clip, its text, and further fields of the template."""
+    """One speaker's turn: an audio clip, its text, and other fields of the template."""
 
     audio: str | None = None
     text: Any = None
     meta: Fields = field(default_factory=dict)
 
     def content(self) -> Record:
-        """Return the turn as a template renders it, such as `{"audio": …, "text": …}`, without empty parts."""
+        """Return the turn as rendered by a template, such as `{"audio": …, "text": …}`, without empty parts."""
         parts = {"audio": self.audio, "text": self.text}
         given_parts = {name: part for name, part in parts.items() if part is not None}
         return {**self.meta, **given_parts}
@@ -34,7 +35,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A single question. The fields have the names of the arguments of `generate_once`."""
+    """A single question. Its fields have the names of the arguments of `generate_once`."""
 
     audio: str | None = None
     query: str | None = None
@@ -54,7 +55,7 @@ class Question:
         }
 
     def roles(self) -> list[Record]:
-        """Return the question as a template renders it: a list of roles with their content."""
+        """Return the question as rendered by a template: a list of roles with their content."""
         turns = {
             "system": Turn(text=self.system),
             "instruct": Turn(text=self.instruct or None),
@@ -78,7 +79,7 @@ class Script:
     instruct: str = ""
 
     def structure(self) -> Record:
-        """Return the dialogue as a template renders it."""
+        """Return the dialogue as rendered by a template."""
         dialogue = []
         rounds = zip(self.users, self.replies, strict=True)
         for number, turns in enumerate(rounds, 1):
@@ -100,8 +101,8 @@ def read_structure(
 ) -> Question | Script:
     """Return the question in a list of roles, or the dialogue in a mapping with `dialogue`. Raise for anything else.
 
-    `reverse` swaps the speakers: the second one becomes the user, and what the first one says *next* is the
-    reference.
+    `reverse` swaps the speakers: the second speaker becomes the user, and the first
+    speaker's *next* turn is the reference.
     """
     if isinstance(structure, list):
         return read_question(structure, as_upstream=as_upstream)
@@ -118,7 +119,7 @@ def read_question(
     *,
     as_upstream: bool,
 ) -> Question:
-    """Read a question from a list of roles. By TELEVAL's own rule, unknown roles are ignored."""
+    """Read a question from a list of roles. Under TELEVAL's own rules, unknown roles are ignored."""
     fields: Record = {"instruct": ""}
     for turn in turns:
         if not isinstance(turn, Mapping):
@@ -175,10 +176,11 @@ def script_of(
     reverse: bool,
     as_upstream: bool,
 ) -> Script:
-    """Return a dialogue from turns that alternate between two speakers.
+    """Build a dialogue from turns that alternate between two speakers.
 
-    With `reverse`, the second speaker becomes the user. TELEVAL's own rule then takes the previous turn as the
-    reference, and does not swap the further fields (`meta`) of the two turns.
+    With `reverse`, the second speaker becomes the user. TELEVAL's own rules then use
+    the previous turn as the reference, and do not swap the turns' other fields
+    (`meta`).
     """
     first, second = turns[0::2], turns[1::2]
     if not reverse:

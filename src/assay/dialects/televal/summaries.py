@@ -1,4 +1,4 @@
-"""Summarizers: turn the scores of a task into the texts that TELEVAL prints, and into results with intervals."""
+"""Summarizers: turn a task's scores into the summaries that TELEVAL prints, and into results with intervals."""
 
 import re
 from collections import Counter
@@ -32,7 +32,7 @@ FULL_MARKS = 5.0
 
 
 class Summarizer:
-    """The base of a user's summarizer. Its `statistic(scores)` returns a dictionary with the texts to print."""
+    """Base of users' summarizers. `statistic(scores)` returns a dictionary with the lines to print."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Summarizer:
         score: float,
         power: float,
     ) -> float:
-        """Convert a score from the scale 0 … 5 to 0 … 100 by a power, which spreads out high scores."""
+        """Convert a score from the scale 0 … 5 to 0 … 100 by a power function, which spreads out high scores."""
         rescaled: float = (score / FULL_MARKS) ** power * 100
         return rescaled
 
@@ -100,7 +100,7 @@ class AvgInfo(Summarizer):
         scores: list[Any],
         **kwargs: object,
     ) -> Record:
-        nothing = _nothing(scores, "AVG: no scores")
+        nothing = _summary_without_scores(scores, "AVG: no scores")
         if nothing:
             return nothing
         if not isinstance(scores[0], Mapping):
@@ -143,7 +143,7 @@ class Avg(AvgInfo):
 
 
 class AvgThreshold(Summarizer):
-    """The mean of the scores on a scale of 0 … 100, and how many of them are above a threshold on that scale."""
+    """The mean score on a scale of 0 … 100, and the number of scores above a threshold on that scale."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class AvgThreshold(Summarizer):
         **kwargs: object,
     ) -> Record:
         bar = self.threshold if is_upstream("televal") else f"{self.threshold:g}"
-        nothing = _nothing(scores, "AVG: no scores")
+        nothing = _summary_without_scores(scores, "AVG: no scores")
         if nothing:
             return {**nothing, "above_threshold": f"above{bar}: 0"}
 
@@ -219,26 +219,27 @@ class AvgWER(Summarizer):
 
 
 class AvgMOS(Summarizer):
-    """Summarizes DNSMOS ratings as the mean opinion score."""
+    """The mean opinion score (MOS): the mean of DNSMOS ratings."""
 
     def statistic(
         self,
         scores: list[Any],
         **kwargs: object,
     ) -> Record:
-        nothing = _nothing(scores, "DNSMOS: no scores")
+        nothing = _summary_without_scores(scores, "DNSMOS: no scores")
         if nothing:
             return nothing
         return {"score": f"DNSMOS: {_mean(scores):.2f}"}
 
 
-def _nothing(
+def _summary_without_scores(
     scores: list[object],
     words: str,
 ) -> Record | None:
-    """Return a summary with the text `words` if there are no scores, else None.
+    """Return a summary with the message `words` if there are no scores, else None.
 
-    Under upstream's rules also return None: TELEVAL then fails with a division by zero.
+    Under upstream's rules always return None: TELEVAL then fails with a division by
+    zero.
     """
     if not scores and not is_upstream("televal"):
         return {"score": words}
@@ -259,14 +260,14 @@ def _divided(
 
 
 STATISTIC = "statistic"
-"""The key in a result's details for the dictionary that the user's summarizer returned."""
+"""The key for the summarizer's dictionary in a result's details."""
 OURS = "assay.dialects.televal."
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A summarizer of assay that calls the TELEVAL summarizer of one registry entry."""
+    """A summarizer of assay that calls the TELEVAL summarizer in one registry entry."""
 
     name: str
     kind: object
@@ -281,8 +282,8 @@ class Statistic:
     ) -> Iterable[Result]:
         """Return the results of a task.
 
-        assay's summarizers give values with intervals if the scores are numbers. The numbers in a user's own summary
-        are added without intervals.
+        For numeric scores, assay's summarizers give values with intervals. The numbers
+        in a user's own summary are added without intervals.
         """
         lines = by_line(records)
         statistic = self.statistic(lines)
@@ -314,7 +315,7 @@ class Statistic:
         return [replace(results[0], details=details), *results[1:]]
 
     def statistic(self, lines: Sequence[ScoreRecord]) -> Fields:
-        """Return what the TELEVAL summarizer returns for the lines that have a score."""
+        """Call the TELEVAL summarizer with the scores of all lines that have one, and return its dictionary."""
         scores = []
         for line in lines:
             if line.outcome not in UNRESOLVED:
@@ -335,7 +336,7 @@ class Statistic:
         lines: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> list[Result]:
-        """Return one result for each entry of a user's summary that is a number, or a text with exactly one number."""
+        """Return a result for each number in a user's summary, including strings with exactly one number."""
         results = []
         for name, value in statistic.items():
             number = as_number(value)
@@ -415,7 +416,7 @@ def raw_score(line: ScoreRecord) -> Any:
 
 
 def _with_counts(line: ScoreRecord) -> ScoreRecord:
-    """Copy a record, with the error counts of its score in its details, where the pooled summarizer reads them."""
+    """Copy the error counts of a record's score to its details, where the pooled summarizer reads them."""
     raw = raw_score(line)
     if not isinstance(raw, Mapping) or "ref_len" not in raw:
         return line
@@ -423,7 +424,7 @@ def _with_counts(line: ScoreRecord) -> ScoreRecord:
 
 
 def as_number(value: object) -> float | None:
-    """Return a number, or the only number in a text such as `AVG: 63.25%`; None for anything else."""
+    """Return a number, or the only number in a string such as `AVG: 63.25%`; None for anything else."""
     single = bare(value)
     if isinstance(single, str):
         numbers = _NUMBER.findall(single)

@@ -28,7 +28,8 @@ from .tree import Entry, Tree
 UPSTREAM = "@upstream"
 """Suffix of a registry's path that selects TELEVAL's own rules.
 
-With reversed speakers, the reference is then the previous turn, and scores of judges are integers.
+Under these rules, reversed speakers make the previous turn the reference, and judges'
+scores are integers.
 """
 OURS = "assay.dialects.televal."
 UNNEEDED: Mapping[str, frozenset[str]] = {
@@ -37,9 +38,9 @@ UNNEEDED: Mapping[str, frozenset[str]] = {
 }
 """Arguments of an infer_task that the modes `infer` and `eval` do not use."""
 HEAD_ROWS = 100
-"""Number of rows of a dataset that are read to find its columns."""
+"""Number of a dataset's first rows that are read to find its columns."""
 PATHS = ("file", "save_query_audio_dir")
-"""Arguments of a dataset that are paths. Relative ones start next to the registry."""
+"""Arguments of a dataset that are paths. Relative paths start at the registry's parent folder."""
 
 
 T = TypeVar("T")
@@ -52,7 +53,7 @@ class TaskBuilder:
     tree: Tree
     era: Era | None = None
     roles: frozenset[str] = frozenset()
-    """Roles for which the run names a model. If `judge` is among them, keys in the YAML file are not used."""
+    """Roles of helper models that the run assigns. With `judge` among them, keys in the YAML file are ignored."""
     models: dict[str, GuestModel] = field(default_factory=dict)
     is_upstream: bool = False
 
@@ -64,7 +65,7 @@ class TaskBuilder:
         """The rules of these tasks: the requested era or else that of the tree, and whether upstream's rules apply."""
 
     def protocol(self, name: str) -> str:
-        """Return the name of a task in protocol ids: with `@upstream` if upstream's rules apply."""
+        """Return the name of a task in protocol ids, followed by `@upstream` if upstream's rules apply."""
         return f"{name}{UPSTREAM}" if self.is_upstream else name
 
     def check(
@@ -75,10 +76,10 @@ class TaskBuilder:
         eval_task: str | None = None,
         model: str | None = None,
     ) -> None:
-        """Raise one error for all entries and classes that infer_tasks name and that do not exist.
+        """Raise one error for all entries and classes that infer_tasks refer to and that do not exist.
 
-        Only entries that a mode needs are checked: `infer` uses no evaluator; `eval` uses no model, template or
-        dataset.
+        Only entries that a mode needs are checked: `infer` uses no evaluator; `eval`
+        uses no model, template or dataset.
         """
         entries = [self.tree.get("infer_task", name) for name in names]
         skipped = set(UNNEEDED.get(mode or "", ()))
@@ -165,7 +166,7 @@ class TaskBuilder:
         return self._config(entry, InferTaskCfg)
 
     def loader(self, dataset: str) -> Any:
-        """Build a dataset by name. Its relative paths start next to the registry."""
+        """Build a dataset by name. Relative paths in its arguments start at the registry's parent folder."""
         entry = self.tree.get("dataset", dataset)
         args = dict(entry.args)
         for name in PATHS:
@@ -174,7 +175,7 @@ class TaskBuilder:
         return self.build(replace(entry, args=args))
 
     def build(self, entry: Entry) -> Any:
-        """Build the object that an entry describes, under the rules of this run."""
+        """Build the object of a registry entry, under the rules of this run."""
         with self.rule.applied():
             return self.classes.build(entry)
 
@@ -189,8 +190,8 @@ class TaskBuilder:
     ) -> tuple[Evaluation | BuiltIn, Statistic]:
         """Return the scorer and the summarizer of an eval_task.
 
-        `lines` returns all predictions, if they are in a file. Evaluators that take lists then get batches of that
-        file.
+        `lines` returns all predictions, if they are in a file. Evaluators for lists
+        then receive batches of that file.
         """
         config = self._config(self.tree.get("eval_task", eval_task, where), EvalTaskCfg)
         summary = self.tree.get("summarizer", config.summarizer)
@@ -248,8 +249,9 @@ class TaskBuilder:
     ) -> Any:
         """Return assay's scorer for a built-in evaluator, or None if the evaluator itself must be called.
 
-        The evaluator is called if it is the user's own, a judge with keys in the YAML file, one that funasr can run
-        here, or, under upstream's rules, one that matches text.
+        It must be called if it is the user's own, a judge with keys in the YAML file,
+        one that funasr can run here, or, under upstream's rules, one that compares
+        text.
         """
         if kind is LLMScorer:
             has_keys = bool(known_secrets(expand(entry.args)))
@@ -269,14 +271,14 @@ class TaskBuilder:
         return None if is_called else evaluator.scorer
 
     def guest_models(self, first: str) -> Mapping[str, GuestModel]:
-        """Return all models of the registry by name. The one called `first` comes first."""
+        """Return all models of the registry by name. The model named in `first` comes first."""
         entries = self.tree.entries["model"]
         names = [name for name, entry in entries.items() if entry.cls]
         names.sort(key=lambda name: name != first)
         return {name: self.model(name) for name in names}
 
     def model(self, name: str) -> GuestModel:
-        """Return a model by name; always the same object for a name."""
+        """Return a model by name; repeated calls return the same object."""
         if name not in self.models:
             entry = self.tree.get("model", name)
             self.models[name] = GuestModel(entry, self.classes, self.rule)
@@ -317,8 +319,9 @@ def check_columns(
 ) -> None:
     """Raise if the first rows of a dataset lack the column in `ref_col`.
 
-    Scores do not depend on `key_col`, `query_col` and `extra_col`, so a misspelled column there only gets a warning.
-    In a dialogue the template names the columns, so nothing is checked.
+    Scores do not depend on `key_col`, `query_col` and `extra_col`, so a misspelled
+    column there only causes a warning. Nothing is checked for a dialogue, whose columns
+    are in the template.
     """
     rows = loader.first_rows(HEAD_ROWS) if isinstance(loader, BatchLoader) else []
     if not rows or reader.is_dialogue(rows[0]):
@@ -327,7 +330,7 @@ def check_columns(
     for argument in ("ref_col", "query_col", "extra_col", "key_col"):
         names = getattr(loader, argument) or ()
         if names == BatchLoader.key_col:
-            continue  # without keys, rows are named by their place
+            continue  # without keys, rows are identified by number
         for column in [names] if isinstance(names, str) else names:
             if column in columns:
                 continue
@@ -348,5 +351,5 @@ def answered(
     sample: Sample,
     output: Output,
 ) -> float:
-    """Return 1 for every answer: the scorer of the inference stage, which judges nothing."""
+    """Return 1 for every answer. This is the scorer of the inference stage, which judges nothing."""
     return 1.0

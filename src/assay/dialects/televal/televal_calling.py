@@ -1,7 +1,7 @@
-"""Call a user's model: for one question, for one round of a dialogue, or by the class's own `inference`.
+"""Call a user's model: for one question, for one round of a dialogue, or through the class's own `inference`.
 
-A class's own `inference` receives a list with one rendered template and returns a list with one answer. For a
-dialogue, that answer is a list with a record for each round.
+A class's own `inference` receives a list with one rendered template and returns a list
+with one answer. For a dialogue, that answer is a list with a record for each round.
 """
 
 import os
@@ -35,11 +35,11 @@ class Dialogue:
     own_history: bool = True
     era: Era = "newest"
     audio: list[str | None] = field(default_factory=list)
-    """The path of the user's audio clip in each round, as the model gets it; by default the path in the data."""
+    """The path of the user's audio clip for each round, converted for the model; by default the path in the data."""
     answers: list[Record] = field(default_factory=list)
     cache: Record = field(default_factory=dict)
     inferred: Any = None
-    """What the class's own `inference` returned for the whole dialogue; None if that method is not used."""
+    """The result of the class's own `inference` for the whole dialogue; None if that method is not used."""
 
     def __post_init__(self) -> None:
         if not self.audio:
@@ -55,7 +55,7 @@ class Dialogue:
         model: "Model",
         pred_audio: str | None = None,
     ) -> Record:
-        """Ask the model for the answer of the current round, and store it for the history of the next one."""
+        """Return the model's answer to the current round. It is stored as history for the next round."""
         now = self.round
         queries = [user.text for user in self.script.users[: now + 1]]
         if self.own_history:
@@ -96,7 +96,7 @@ class Dialogue:
         model: "Model",
         options: Fields,
     ) -> list[Record]:
-        """Ask for the answers of all rounds. Return a record for each, or only the last one with `save_latest_only`."""
+        """Ask the model in all rounds. Return a record for each, or only the last one with `save_latest_only`."""
         path = options.get("pred_audio")
         for number in range(1, len(self.script.users) + 1):
             if path:
@@ -111,7 +111,7 @@ class Dialogue:
 
 
 def _history_of(answer: Fields) -> object:
-    """Return what the history shows for an answer: the field `his` if the model returned one, else the text."""
+    """Return an answer as it appears in the history: the model's field `his`, else the text."""
     if answer.get("his") is not None:
         return answer["his"]
     return answer["pred"]
@@ -122,7 +122,7 @@ def checked(
     model: object,
     method: str,
 ) -> Record:
-    """Return a model's answer if it is a dictionary with `pred`; otherwise raise a `TypeError` that names the model."""
+    """Return a model's answer if it is a dictionary with `pred`; otherwise raise a `TypeError`."""
     name = f"{type(model).__name__}.{method}"
     definition = defined_at(getattr(model, method))
     if not isinstance(answer, Mapping):
@@ -141,7 +141,7 @@ def round_records(
     answers: Sequence[Fields],
     era: Era = "newest",
 ) -> list[Record]:
-    """Return the prediction record of each round of a dialogue, including the history before that round."""
+    """Return the prediction record of each round of a dialogue, with the history before that round."""
     records: list[Record] = []
     history: list[object] = []
     for index, answer in enumerate(answers):
@@ -198,7 +198,7 @@ def infer_dialogue(
     pred_audio: str | None,
 ) -> list[Record]:
     """Call a class's own `inference` with a whole dialogue, and return its answers, one for each round."""
-    # The speakers are already swapped if requested. Keep every round; the writer of the lines decides which are shown.
+    # The speakers are already swapped if requested. Keep every round; `prediction_lines` selects them.
     every_round = {**flags, "reverse_spkr": False, "save_latest_only": False}
     records = infer(model, script.structure(), every_round, pred_audio)
     rounds = len(script.users)

@@ -1,4 +1,4 @@
-"""Find the class for the dotted path of an entry: a built-in class, or a user's class next to the registry.
+"""Find the class for the dotted path in an entry: a built-in class, or a user's class next to the registry.
 
 Before a run starts, the paths of the whole tree are checked without running user code.
 """
@@ -26,7 +26,7 @@ from .tree import Entry
 
 
 class Classes:
-    """Finds the classes that a registry names, among the user's files, assay's own and installed packages."""
+    """Finds the classes that a registry refers to, among the user's files, assay's own and installed packages."""
 
     def __init__(self, root: Path) -> None:
         self.guest = Guest("televal", NAMES, root)
@@ -57,7 +57,7 @@ class Classes:
             raise UsageError(message, where=where) from error
 
     def build(self, entry: Entry) -> Any:
-        """Build the object that an entry describes."""
+        """Build the object of a registry entry from its class and arguments."""
         thing = self.find(entry)
         # A function of the user may build the object; no other callable is accepted.
         is_users_function = callable(thing) and self.file_of(entry) is not None
@@ -100,7 +100,7 @@ class Classes:
             return  # a class of a C extension, whose arguments are not known
 
     def fault(self, entry: Entry) -> UsageError | None:
-        """Return what is wrong with the class path of an entry, without running user code."""
+        """Return an error if the class path of an entry is wrong, else None. No user code is run."""
         module, dot, attribute = entry.cls.rpartition(".")
         where = entry.at("class")
         if not dot:
@@ -117,7 +117,7 @@ class Classes:
             if folder.is_dir():
                 files = sorted(folder.glob("*.py"))
                 names = {name for file in files for name in _classes_in(file)}
-                return _lacking(entry, names)
+                return _unknown_class(entry, names)
             if module_exists(module) and not module.startswith("src"):
                 return None
             return self._no_module(entry)
@@ -134,7 +134,9 @@ class Classes:
             return None
         if user_file is not None and parsed(user_file) is None:
             return _invalid(user_file)
-        return _lacking(entry, {name for name in names if not name.startswith("_")})
+        return _unknown_class(
+            entry, {name for name in names if not name.startswith("_")}
+        )
 
     def _ours(self, module: str) -> ModuleType | None:
         return replacement(stands_for(module, NAMES))
@@ -151,10 +153,10 @@ class Classes:
         return self.root.joinpath(*module.split("."))
 
     def _defining_file(self, path: str) -> Path | None:
-        """Return the file of a class that is named by its package only, as in TELEVAL's document: `src.models.MyModel`.
+        """Return the file of a class given by its package, as in TELEVAL's document: `src.models.MyModel`.
 
-        The package's own `__init__.py` comes first, then the module of that name, then the only module that defines
-        it.
+        The package's own `__init__.py` comes first, then the module of that name, then
+        the only module that defines it.
         """
         package, _, attribute = path.rpartition(".")
         folder = self._folder(package)
@@ -171,7 +173,7 @@ class Classes:
         return defining[0] if len(defining) == 1 else None
 
     def _no_module(self, entry: Entry) -> UsageError:
-        """Return the error for a module that does not exist.
+        """Build the error for a module that does not exist.
 
         It suggests a similar name, from the user's files or assay.
         """
@@ -194,7 +196,7 @@ class Classes:
 def top_names(file: Path) -> frozenset[str]:
     """Return the names that a Python file defines or imports, without running it.
 
-    `*` is among them if there may be others: after a star import or a loop.
+    `*` is included if there may be others: after a star import or a loop.
     """
     names = names_in(file)
     imported = {here for node in names.imports for _, here in node.names}
@@ -225,14 +227,11 @@ def _invalid(file: Path) -> UsageError:
     return UsageError("cannot be read", where=str(file))
 
 
-def _lacking(
+def _unknown_class(
     entry: Entry,
     candidates: Collection[str],
 ) -> UsageError:
-    """Return the error for a class that its module does not define.
-
-    It lists the module's classes and a similar name.
-    """
+    """Build the error for a class that its module does not define, with the module's classes and a similar name."""
     module, _, attribute = entry.cls.rpartition(".")
     names = sorted(candidates)
     listed = ", ".join(names[:8]) or "no class"

@@ -1,10 +1,12 @@
 """`assay televal`: the two stages of TELEVAL's own command line, run by assay's runner.
 
-`--mode infer` asks a model and writes `prediction/<model>/<infer_task>.jsonl`. `--mode eval` judges such a file, also
-one written by another tool, and writes `result/` and `summary/` under the same name followed by the eval_task.
+`--mode infer` writes a model's predictions to `prediction/<model>/<infer_task>.jsonl`.
+`--mode eval` judges such a file, also one written by another tool, and writes `result/`
+and `summary/` under the same name followed by the eval_task.
 
-A saved run is found again by the reference of its stage: `REGISTRY#infer/TASK/DATASET?{…}` asks a model,
-`REGISTRY#eval/TASK/DATASET?{…}` judges a file of predictions. The options of the command line that affect the answers
+A saved run records the reference of its stage, by which it can be repeated:
+`REGISTRY#infer/TASK/DATASET?{…}` for inference, `REGISTRY#eval/TASK/DATASET?{…}` for
+judging a file of predictions. The options of the command line that affect the answers
 or the verdicts follow after the `?`.
 """
 
@@ -58,16 +60,16 @@ class CommandLine:
     save_dir: str = "."
     era: Era | None = None
     upstream: bool = False
-    """True to use TELEVAL's own rules and files where they differ from assay's."""
+    """True to use TELEVAL's rules and files where they differ from assay's."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageTask(Task):
-    """A task of one stage (`infer` or `eval`), with the reference under which a run records it."""
+    """A task of one stage (`infer` or `eval`), with the reference that a run records for it."""
 
     reference: str = ""
     notes: tuple[str, ...] = ()
-    """Notes for the user about the prediction file, such as doubts about the task that wrote it."""
+    """Notes for the user about the prediction file, such as a warning that another task may have written it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,9 @@ class Stage:
     options: Fields = field(default_factory=lambda: EMPTY)
     """Options of the command line that affect answers or verdicts. `None` means not set.
 
-    Both stages have `model`, `eval_task` and `era`. `infer` has `save_pred_audio`, `eval` has `save_dir` and `bsz`.
-    Under upstream's rules `infer` has `bsz`, too: a row without a key is identified by its number in its batch.
+    Both stages have `model`, `eval_task` and `era`. `infer` has `save_pred_audio`,
+    `eval` has `save_dir` and `bsz`. Under upstream's rules `infer` has `bsz`, too,
+    because a row without a key is identified by its number in its batch.
     """
 
     @classmethod
@@ -106,7 +109,7 @@ class Stage:
         )
 
     def reference(self, dataset: str) -> str:
-        """Return the reference under which a run records the task of one dataset in this stage."""
+        """Return the reference that a run records for the task of one dataset in this stage."""
         options = {
             name: value for name, value in self.options.items() if value is not None
         }
@@ -207,7 +210,7 @@ def _write_results(
     result: RunResult,
     keep_meta_info: bool,
 ) -> list[Path]:
-    """Write the results and the summary of each task, and the table of all summaries. Return the files."""
+    """Write the results and the summary of each task, and a table of all summaries. Return the files."""
     files = []
     for task in tasks:
         lines = results_of(
@@ -236,7 +239,7 @@ def builder_of(
     stage: Stage,
     run: RunOptions,
 ) -> TaskBuilder:
-    """Return the builder of a stage's tasks, after checking all names in the stage."""
+    """Return the task builder of a stage, after checking all names in the stage."""
     path = Path(stage.registry.removesuffix(UPSTREAM)).expanduser()
     if not path.exists():
         raise UsageError("no such registry", where=str(path), fix="--registry DIR")
@@ -345,7 +348,7 @@ def _judging(
     note = f"{name}: predictions read from {file}"
     if unanswered:
         note += f"; {len(unanswered)} rows of --mode infer have no prediction"
-    doubt = _doubt(stage.task, file, dataset, builder.tree)
+    doubt = _reason_for_doubt(stage.task, file, dataset, builder.tree)
     if doubt:
         note = f"warning: {note}; {doubt}"
     return _as_stage_task(task, stage.reference(dataset), (note,))
@@ -396,7 +399,7 @@ def _refuse_foreign_file(
     label: str,
     tree: Tree,
 ) -> None:
-    """Raise if a prediction file named after the dataset was written by another task, and this task never ran."""
+    """Raise if another task wrote the prediction file that is named after the dataset, and this task never ran."""
     if file == folder.file("prediction", label) or folder.run(task).is_dir():
         return
     writers = [
@@ -413,13 +416,13 @@ def _refuse_foreign_file(
         )
 
 
-def _doubt(
+def _reason_for_doubt(
     task: str,
     file: Path,
     dataset: str,
     tree: Tree,
 ) -> str:
-    """Return why another task may have written a prediction file; an empty text without such doubts."""
+    """Return why another task may have written a prediction file; empty if nothing suggests it."""
     others = _sharing(tree, task, dataset)
     if others and file.stem == dataset and dataset != task:
         tasks = ", ".join([task, *others])
@@ -433,7 +436,7 @@ def _doubt(
 
 
 def _same_lines(file: Path) -> Path | None:
-    """Return another prediction file of the same model with the same content, or None."""
+    """Return a different prediction file of the same model with identical content, or None."""
     size = file.stat().st_size
     for other in sorted(file.parent.glob("*.jsonl")):
         is_alike = other != file and size and other.stat().st_size == size
@@ -447,6 +450,6 @@ def _as_stage_task(
     reference: str,
     notes: tuple[str, ...] = (),
 ) -> StageTask:
-    """Copy a task, and add the reference under which a run records it."""
+    """Copy a task, and add the reference that a run records for it."""
     fields = {name: getattr(task, name) for name in Task.__dataclass_fields__}
     return StageTask(**fields, reference=reference, notes=notes)

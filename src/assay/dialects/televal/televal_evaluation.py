@@ -1,7 +1,8 @@
 """A user's evaluators as scorers: each prediction line is judged as soon as it arrives, by a pool of workers.
 
-An evaluator written for one prediction (`@parallel_batch`) runs in its own pool of `max_workers`; one written for
-lists receives the batches of the prediction file. Built-in evaluators are assay's scorers, extended here to rounds.
+An evaluator written for one prediction (`@parallel_batch`) runs in a pool of
+`max_workers`; one written for lists receives the batches of the prediction file.
+Built-in evaluators are scorers of assay, which are extended here to dialogues.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from .televal_rows import LINE, Columns, info_of, prediction_lines, spoken_outpu
 from .televal_secrets import without_secrets
 
 COUNTS = {"ref_len": "N", "subs": "S", "dele": "D", "inse": "I"}
-"""For each count of an error rate, its name in TELEVAL and in assay's scorers."""
+"""For each count of an error rate: its name in TELEVAL, and its name in assay's scorers."""
 Line = tuple[str, Fields]
 """The id of a sample, and its prediction line."""
 
@@ -36,18 +37,18 @@ class Evaluation:
 
     name: str
     kind: object
-    """The evaluator's class. If its code changes, stored scores are outdated."""
+    """The evaluator's class. A change of its code makes stored scores outdated."""
     args: Fields
     build: Callable[[], object] = field(compare=False)
-    """Creates the evaluator. It is called when the first answer arrives."""
+    """Creates the evaluator. Called when the first answer arrives."""
     columns: Columns = field(compare=False)
     summarizers: tuple[object, ...] = field(default=("mean",), compare=False)
     batch_size: int = 1
-    """How many lines an evaluator that takes lists gets in one call; 1 for an evaluator of single predictions."""
+    """Number of lines in one call of an evaluator that takes lists; 1 for an evaluator of single predictions."""
     batches_of: str = ""
     """Digest of the prediction file, for an evaluator that takes lists.
 
-    A changed line may change the scores of its batch.
+    A changed line may change the scores of its whole batch.
     """
     rule: Rule = PLAIN_RULE
     secrets: tuple[str, ...] = field(default=(), compare=False, repr=False)
@@ -56,7 +57,7 @@ class Evaluation:
         compare=False,
         repr=False,
     )
-    """Returns all lines of the prediction file in order, from which its batches are made; None if they are unknown."""
+    """Function that returns all lines of the prediction file in order, to form batches; None if they are unknown."""
     bounds: ClassVar[tuple[float, float] | None] = None
 
     async def __call__(
@@ -66,7 +67,7 @@ class Evaluation:
     ) -> Score:
         """Judge all prediction lines of a sample, and combine the verdicts into one score.
 
-        Its details have each verdict.
+        The score's details contain each verdict.
         """
         lines = prediction_lines(sample, output, self.columns, self.rule.era)
         verdicts = [self._judge(line, sample.id) for line in lines]
@@ -93,7 +94,7 @@ class Evaluation:
 
     @cached_property
     def _worker(self) -> "Worker":
-        """The worker that calls the evaluator. It is not a field, because it is not an option of the scorer."""
+        """The worker that calls the evaluator. Not a field, because it does not identify the scorer."""
         return Worker(self.build(), self.batch_size, self.rule, self.lines)
 
 
@@ -111,7 +112,7 @@ class BuiltIn(GivenModels, LikeInner):
         compare=False,
         repr=False,
     )
-    """Builds the dictionary that TELEVAL's evaluator would return for a score; None if result lines do not need it."""
+    """Builds the dictionary of TELEVAL's evaluator from a score; None if result lines do not need it."""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -136,7 +137,7 @@ class BuiltIn(GivenModels, LikeInner):
         sample: Sample,
         score: Score,
     ) -> Score:
-        """Add to the details of a score what upstream's evaluator would return for it, if result lines need it."""
+        """Add the dictionary of upstream's evaluator to the details of a score, if result lines need it."""
         line = sample.fields.get(LINE)
         if self.results is None or line is None:
             return score
@@ -151,7 +152,7 @@ class BuiltIn(GivenModels, LikeInner):
         sample: Sample,
         output: Output,
     ) -> list[tuple[Sample, Output]]:
-        """Return a sample and an output for each round of a dialogue; for a single question, only the given ones."""
+        """Return a sample and an output for each round of a dialogue; a single question is returned unchanged."""
         if not sample.turns:
             return [(sample, output)]
         rounds = []
@@ -194,9 +195,9 @@ def counts_in(details: Fields) -> Record | None:
 class Worker:
     """Calls one evaluator with the parallelism that it declares.
 
-    An evaluator written for lists gets the same batches in every run, namely those of the prediction file. So a score
-    that depends on its batch can be reproduced. If not all lines are known yet, the evaluator gets one line at a
-    time.
+    An evaluator written for lists gets the batches of the prediction file, which are
+    the same in every run. A score that depends on its batch can therefore be
+    reproduced. If not all lines are known yet, the evaluator gets one line at a time.
     """
 
     def __init__(
@@ -223,7 +224,7 @@ class Worker:
         line: Fields,
         id: str,
     ) -> object:
-        """Let the evaluator judge a prediction line, and return its result. `id` is the id of the line's sample."""
+        """Return the evaluator's result for a prediction line. `id` is the id of the line's sample."""
         if self._single is not None:
             return await self._threads.submit(self._judge, self._single, line)
         if self._lines is None or self._batch_size == 1:
@@ -240,7 +241,7 @@ class Worker:
         return results[index]
 
     def _start(self, batch: int) -> asyncio.Future[Sequence[object]]:
-        """Start judging one batch of the file, given by its index, and return the future results."""
+        """Start judging one batch of the file, given by its index, and return a future with the results."""
         start = batch * self._batch_size
         end = start + self._batch_size
         lines = self._file_lines[start:end]
@@ -289,7 +290,7 @@ def read_result(
     line: Fields,
     name: str,
 ) -> Score:
-    """Turn an evaluator's dictionary into a score: `score` is the value, the whole dictionary is the details."""
+    """Convert an evaluator's dictionary to a score: `score` is the value, the whole dictionary becomes the details."""
     if not isinstance(result, Mapping) or "score" not in result:
         returned = f"a {type(result).__name__}"
         if isinstance(result, Mapping):

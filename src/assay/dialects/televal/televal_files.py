@@ -1,8 +1,8 @@
 """TELEVAL's files: predictions, results and summaries as JSONL, audio clips, and one table of all summaries.
 
-A prediction file can be judged like a dataset. Each of its lines has at least `key`, `pred` and `ref`. Rows that
-`--mode infer` could not answer have no line. They are added after the lines as rows marked with `UNANSWERED`, so that
-they are counted.
+A prediction file can be judged like a dataset. Each of its lines has at least `key`,
+`pred` and `ref`. A row that failed in `--mode infer` has no line. Such rows are added
+after the lines, marked with `UNANSWERED`, so that they are counted.
 """
 
 import csv
@@ -53,17 +53,17 @@ from .televal_rows import (
 
 REQUIRED = ("key", "pred", "ref")
 UNANSWERED = "televal_unanswered"
-"""The column that marks a row without a prediction. It holds the row's outcome and error in the inference run."""
+"""Column that marks a row without a prediction. Its cell has the row's outcome and error in the inference run."""
 REMOVED = {
     "outcome": "model_error",
     "error": "the prediction file has no line for it",
 }
-"""The failure recorded for a row that the inference run answered, but that the prediction file lacks."""
+"""The error for a row that the inference run answered and that is missing in the prediction file."""
 NEVER_ASKED = {"outcome": "model_error", "error": "the infer run ended early"}
 
 
 class Folder:
-    """`<save_dir>`: the folder with the files of all models and tasks."""
+    """The folder `<save_dir>`, with the files of all models and tasks."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Folder:
         label: str,
         lines: Sequence[Fields],
     ) -> Path:
-        """Write the lines of a stage's file. An earlier file is replaced only when the new one is complete."""
+        """Write the lines of a stage's file. An existing file is replaced only once the new one is complete."""
         file = self.ledger.claim(self.file(stage, label))
         text = "".join(f"{json_line(line)}\n" for line in lines)
         write_whole(file, text.encode("utf-8", "replace"))
@@ -112,7 +112,7 @@ class Folder:
         stage: str,
         label: str,
     ) -> None:
-        """Remove a file that assay wrote earlier, because it does not match the new results."""
+        """Remove a file that an earlier run of assay wrote, because it does not match the new results."""
         file = self.file(stage, label)
         if file.is_file():
             self.ledger.claim(file).unlink()
@@ -146,7 +146,7 @@ def predictions_of(
     folder: Folder,
     era: Era,
 ) -> list[Record]:
-    """Return the prediction lines of a run in the order of the data, with audio clips under TELEVAL's names."""
+    """Return the prediction lines of a run in the order of the data. Audio clips get TELEVAL's file names."""
     lines: list[Record] = []
     for sample, output in _answered(task, reader, model):
         for line in prediction_lines(sample, output, task.to_sample.columns, era):
@@ -167,8 +167,9 @@ def results_of(
 ) -> list[Record]:
     """Return the result lines of a run: the columns of each prediction and the evaluator's verdict.
 
-    The verdict takes precedence over columns of the same name. Under upstream's rules, a line is the evaluator's
-    dictionary with the further columns of the prediction, which take precedence.
+    The verdict takes precedence over columns of the same name. Under upstream's rules,
+    a line is the evaluator's dictionary with the other columns of the prediction, which
+    take precedence.
     """
     scores = {record.id: record for record in reader.scores(task.name, model, scorer)}
     lines = []
@@ -187,7 +188,7 @@ def results_of(
 
 
 def _verdict(record: ScoreRecord) -> Fields:
-    """Return the fields that a result line has about the score of a prediction."""
+    """Return a result line's fields about the score: upstream's dictionary, an error, or the plain score."""
     if "result" in record.details:
         result: Fields = record.details["result"]
         return result
@@ -204,7 +205,7 @@ def _answered(
 ) -> Iterator[tuple[Sample, Output]]:
     """Yield every answered sample with its output.
 
-    For a dialogue, it is the last output, with the texts of all rounds.
+    A dialogue's output is that of the last round, with the texts of all rounds.
     """
     samples = open_dataset(
         task.dataset,
@@ -245,10 +246,10 @@ def _named_audio(
 
 @dataclass(frozen=True)
 class ReadLine:
-    """Turns a line of a prediction file into a sample. The rounds of a dialogue share a cluster."""
+    """Converts a line of a prediction file to a sample. The rounds of a dialogue share a cluster."""
 
     is_upstream: bool = False
-    """True to use a line's number as the id of its sample, because keys may occur twice under upstream's rules."""
+    """True to use a line's number as the id of its sample, because keys may be duplicates under upstream's rules."""
     id_column: ClassVar[str] = "key"
 
     def __call__(self, row: Fields) -> Sample:
@@ -289,7 +290,7 @@ def _unanswered_sample(row: Fields) -> Sample:
 
 @dataclass(frozen=True)
 class WithUnanswered:
-    """The rows of a file of predictions, followed by the rows for which it has no line."""
+    """The rows of a prediction file, followed by the rows for which it has no line."""
 
     lines: Path | Callable[[], Iterator[object]]
     """The prediction file, or a function that yields its rows."""
@@ -308,7 +309,7 @@ def unanswered_rows(
     run: Path,
     file: Path,
 ) -> list[Record]:
-    """Return a row for each sample that the inference run in `run` did not answer or that the prediction file lacks."""
+    """Return a row for each sample that the inference run did not answer or that the prediction file lacks."""
     if not run.is_dir():
         return []
     keys = {str(row.get("key")) for row in _rows_of(file) if isinstance(row, Mapping)}
@@ -321,7 +322,7 @@ def unanswered_rows(
         for scorer in reader.scorers(task, result.model)[:1]
         for record in reader.scores(task, result.model, scorer)
     ]
-    # The id of a sample is its key, which the round of a dialogue may follow.
+    # The id of a sample is its key; in a dialogue, `#` and the round follow.
     key_of = {record.id: record.id.partition("#")[0] for record in records}
     failures: dict[str, Fields] = {}
     for record in records:
@@ -357,19 +358,19 @@ def lines_in(
 
 
 def ask_for_line(sample: Sample) -> Prompt:
-    """Return the question of a prediction line as a prompt. If the file has no question, its text is empty."""
+    """Return the question of a prediction line as a prompt. Without a question in the file, the prompt is empty."""
     return Prompt((Message("user", (Text(str(sample.input)),)),))
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Stands for the model that wrote a prediction file. It answers each sample with the prediction in the file."""
+    """A model that returns the predictions in a file, in place of the model that wrote them."""
 
     name: str
     folder: Path = field(compare=False)
     """The folder for relative audio paths that do not exist in the working folder."""
     is_upstream: bool = False
-    """True to judge a line without an answer, too, as upstream does."""
+    """True to judge lines without an answer, too, as upstream does."""
     abilities: Abilities = field(
         default=Abilities(frozenset({"text", "audio"}), frozenset({"text", "audio"})),
         compare=False,
@@ -377,7 +378,7 @@ class Predictions:
 
     @property
     def identity(self) -> Fields:
-        """What identifies these predictions: the name of the file.
+        """The identity of these predictions: the name of the file.
 
         The predictions themselves are part of each request.
         """
@@ -388,7 +389,7 @@ class Predictions:
         sample: Sample,
         prompt: Prompt,
     ) -> Prompt:
-        """Add the prediction itself to the prompt, so that a changed prediction is a new request."""
+        """Add the prediction to the prompt, so that a changed prediction is a new request."""
         line = sample.fields[LINE]
         answer = {"pred": line["pred"], "pred_audio": line.get("pred_audio")}
         if UNANSWERED in sample.fields:

@@ -1,4 +1,4 @@
-"""`Model`, the base class of speech models, and how a large model is split over GPUs."""
+"""`Model`, the base class of speech models, and functions to split a large model over GPUs."""
 
 import importlib
 import sys
@@ -28,7 +28,7 @@ from .televal_calling import FLAGS, Dialogue, checked
 
 
 def without_gradients() -> AbstractContextManager[object]:
-    """Return torch's inference mode, or a null context if torch has not been imported."""
+    """Return torch's inference mode, or a context without effect if torch is not imported."""
     torch = sys.modules.get("torch")
     mode: AbstractContextManager[object] = (
         torch.inference_mode() if torch is not None else nullcontext()
@@ -43,7 +43,7 @@ class Model:
     """
 
     mono_only: bool = True
-    """True if the model takes only one channel. A clip with more is mixed down before the call."""
+    """True if the model takes only mono. A clip with more channels is mixed down before the call."""
     inputs_sr: int = 16000
     """The sampling rate in Hz that the model expects. Other clips are resampled before the call."""
 
@@ -75,9 +75,9 @@ class Model:
         )
 
     def inference(self, inputs: object, **kwargs: object) -> object:
-        """Answer rendered templates: one structure, or a list of them.
+        """Answer rendered templates: a single one, or a list of them.
 
-        Options may be lists with a value for each structure.
+        An option may be a list with one value for each template.
         """
         as_upstream = is_upstream("televal")
         ask = _ask_as_upstream if as_upstream else _ask
@@ -94,7 +94,7 @@ class Model:
         kwargs: Record,
         idx: int,
     ) -> Record:
-        """Return the options for input `idx` of a batch: of an option that is a list, the entry with that index."""
+        """Return the options for input `idx` of a batch. An option that is a list has one value for each input."""
         for name, value in kwargs.items():
             if isinstance(value, list) and idx >= len(value):
                 raise IndexError(
@@ -127,7 +127,7 @@ class Model:
 
 
 def _is_roles(inputs: list[object]) -> bool:
-    """Return True if a list is a single question, given as roles, and not a batch of questions."""
+    """Return True if a list is a single question, given as roles, rather than a batch of questions."""
     return any(
         not isinstance(entry, (list, dict)) or "role" in entry for entry in inputs
     )
@@ -166,7 +166,7 @@ def _heard(
 
 
 _converted = AudioFolder()
-"""Audio files converted for models that are called directly; removed when the process ends."""
+"""Audio files that were converted for models called outside of a run. They are removed when the process ends."""
 
 
 def _ask_as_upstream(
@@ -197,7 +197,8 @@ def _check_clip(
 ) -> None:
     """Raise for an audio clip that cannot be read.
 
-    By TELEVAL's own rule, also raise if its rate or channels are not those that the model expects.
+    Under TELEVAL's own rules, also raise if its rate or channels are not those that the
+    model expects.
     """
     if path is None:
         return
@@ -215,7 +216,7 @@ def _check_clip(
 
 
 def _read_clip(path: str) -> tuple[Audio, Facts]:
-    """Return an audio file and the facts in its header."""
+    """Open an audio file, and return it with its rate and channels."""
     audio = Audio(Path(path).resolve())
     try:
         return audio, check_media(audio)
@@ -232,8 +233,8 @@ def load_model_with_auto_device_map(
 ) -> Any:
     """Load a causal language model with its layers distributed over the devices; optionally with its tokenizer.
 
-    `no_split_module_classes` names classes whose layers stay whole. A class that does not occur several times in
-    the model is an error.
+    `no_split_module_classes` lists classes whose layers stay whole. Each must occur
+    several times in the model.
     """
     torch, accelerate, transformers = (
         _library(name) for name in ("torch", "accelerate", "transformers")
@@ -241,7 +242,7 @@ def load_model_with_auto_device_map(
     unsplit = list(no_split_module_classes or [])
     options: Record = {
         "torch_dtype": torch.float16 if dtype is None else dtype,
-        # Naming a local folder is the consent to run its code; naming a hub repository is not.
+        # A user who gives a local folder agrees to run its code. For a hub repository, that is not so.
         "trust_remote_code": Path(model_name).expanduser().is_dir(),
     }
     load = transformers.AutoModelForCausalLM.from_pretrained

@@ -36,30 +36,30 @@ from .structures import (
 from .televal_calling import FLAGS, round_records
 
 SPOKEN = "televal"
-"""The field of a sample with the `Question` or `Script` (dialogue) that the template rendered."""
+"""Name of the sample field for the `Question` or `Script` (dialogue) that the template rendered."""
 STRUCTURE = "televal_structure"
-"""The field of a sample with the structure that the template rendered. It is set under upstream's rules."""
+"""Name of the sample field for the structure that the template rendered. Set only under upstream's rules."""
 AUDIO_FIELD = "televal_sound"
-"""The field of a sample with the folder and the name, without `_pred.wav`, for the model's audio clip."""
+"""Name of the sample field for the folder and file name of the model's audio clip, without `_pred.wav`."""
 KEY = "televal_key"
-"""The field of a sample with its row's key as upstream writes it. The id of the sample may differ, to be unique."""
+"""Name of the sample field for the row's key as upstream writes it. The sample's id may differ, to be unique."""
 PLACE = "televal_place"
-"""The column with a row's unique id and its number in the batch. It is set under upstream's rules."""
+"""Column with a row's unique id and its number in the batch. Set only under upstream's rules."""
 SWITCHES = "televal_switches"
-"""The field of a sample with the task's switches, such as `reverse_spkr`, that differ from their defaults."""
+"""Name of the sample field for the task's switches, such as `reverse_spkr`, that differ from their defaults."""
 LINE = "televal_line"
-"""The field of a sample with the line that was read from a prediction file."""
+"""Name of the sample field for the line that was read from a prediction file."""
 HEAD = "televal"
-"""The role of a first message that carries data for TELEVAL models only."""
+"""Role of an extra first message with data for TELEVAL models."""
 RETURNED = "inference"
-"""The key in an output's details for what `inference` returned. It is set under upstream's rules."""
+"""Key for the result of `inference` in an output's details. Set only under upstream's rules."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of a dataset's columns for key, reference, question and extra data.
+    """The column names of a dataset for the key, reference, question and extra data.
 
-    An empty name means there is none.
+    An empty name means that the column is missing.
     """
 
     key: str = "key"
@@ -80,21 +80,21 @@ class Columns:
 
 @dataclass(frozen=True)
 class Reader:
-    """Turns the rows of a task into samples."""
+    """Converts the rows of a task to samples."""
 
     loader: Any
     """A `BatchLoader`, or a user's own loader with the same attributes."""
     template: Any
-    """The template's structure, as in the YAML file."""
+    """The template's structure, as in the YAML file; for a user's template its class."""
     render: Callable[[Fields], object] = field(compare=False)
     root: Path = field(compare=False)
     switches: Mapping[str, bool] = field(default_factory=dict)
     """`reverse_spkr`, `use_model_history`, `save_latest_only`, if they differ from their defaults."""
     rule: Rule = PLAIN_RULE
     is_streamed: bool = False
-    """True if the loader did not prepare the rows (restore tuples, extract audio clips), so that the reader does."""
+    """True if the rows are not prepared yet, so that the reader restores tuples and extracts audio clips."""
     label: str = ""
-    """The name of the folder for the model's audio clips under upstream's rules."""
+    """Name of the folder for the model's audio clips, used under upstream's rules."""
 
     @classmethod
     def of(
@@ -108,7 +108,7 @@ class Reader:
     ) -> "Reader":
         """Create a reader from a dataset and a template of the registry.
 
-        A user's own template class only needs `load`.
+        A user's own template class needs only the method `load`.
         """
         if isinstance(template, DataTemplate):
             render = template.render
@@ -131,7 +131,7 @@ class Reader:
 
     @property
     def id_column(self) -> str:
-        """The column with the key of each row. Rows that cannot be read are named by it, too."""
+        """The column with the key of each row, which also identifies unreadable rows."""
         return self.columns.key
 
     def __call__(self, row: Fields) -> Sample:
@@ -169,7 +169,7 @@ class Reader:
         return Sample(id, self._messages(spoken, clips), target, fields=fields)
 
     def is_dialogue(self, row: Fields) -> bool:
-        """Return True if the template turns a row into a dialogue, whose references are in the template."""
+        """Return True if the template renders a row as a dialogue. The template then provides the references."""
         try:
             spoken = read_structure(self.render(dict(row)), reverse=False)
         except Exception:  # noqa: BLE001 - a user's template: each row reports its own fault when it is read
@@ -220,7 +220,7 @@ class Reader:
         turn: Turn,
         clips: Mapping[str, Audio],
     ) -> Message:
-        """Return the user's message in a round: only the audio if there is any, because the text is its transcript."""
+        """Return the user's message for a round: only the audio if there is any, because the text is its transcript."""
         if turn.audio:
             return Message("user", (self._audio(turn.audio, clips),))
         if turn.text is None:
@@ -232,7 +232,7 @@ class Reader:
         turn: Turn,
         clips: Mapping[str, Audio],
     ) -> tuple[Part, ...]:
-        """Return the other speaker's text and audio in one round. If there are several references, take the first."""
+        """Return the other speaker's text and audio in one round. With several references, use the first."""
         reference = turn.text
         while isinstance(reference, (list, tuple)):
             reference = reference[0] if reference else None
@@ -246,13 +246,14 @@ class Reader:
     ) -> Audio:
         """Return the audio clip at a path.
 
-        A relative path is looked up next to the registry, the working folder and the data.
+        A relative path is searched in the registry's parent folder, the working folder
+        and the folder of the data.
         """
         if path in clips:
             return clips[path]
         relative = Path(path).expanduser()
         data = Path(str(getattr(self.loader, "file", ""))).parent
-        # An absolute path stays as it is when it is joined to a folder.
+        # Joining an absolute path to a folder does not change it.
         for folder in (self.root, Path(), data):
             if (folder / relative).is_file():
                 return Audio((folder / relative).resolve(), name=path)
@@ -274,13 +275,13 @@ class Spoken:
             for part in message.parts:
                 if type(part) is Audio:
                     check_media(part)
-                    _ = part.digest  # computed once, before the sample is asked
+                    _ = part.digest  # computed once, before the model is called
         return Prompt(messages, self.produces)
 
 
 @dataclass(frozen=True)
 class Batches:
-    """The rows of a user's own dataset class, which returns them in lists or one by one."""
+    """The rows of a user's own dataset class, which yields lists of rows or single rows."""
 
     loader: Any
     is_upstream: bool = False
@@ -355,7 +356,7 @@ def prediction_lines(
 def _answers(output: Output) -> Sequence[Fields]:
     """Return the answers to all rounds of a dialogue.
 
-    Other models than TELEVAL's have only the audio of the last one.
+    Models not written for TELEVAL provide audio only for the last round.
     """
     answers = output.details.get("answers")
     if answers is None:
@@ -375,14 +376,14 @@ def audio_path(output: Output) -> str | None:
 
 
 def spoken_output(pred: object, *paths: object) -> Output:
-    """Return an answer as text, with its audio if one of the paths is a file."""
+    """Return an answer as an output with its text, and the first of the paths that is a file as its audio."""
     files = [Path(str(path)) for path in paths if path]
     clips = [Audio(file) for file in files if file.is_file()]
     return Output((Candidate((Text(str(pred)), *clips[:1])),))
 
 
 def info_of(line: Fields) -> Record:
-    """Return the fields of a prediction line that an evaluator gets as `pred_info`: all except answer and reference."""
+    """Return the fields of a prediction line that are passed to an evaluator as `pred_info`."""
     return {name: value for name, value in line.items() if name not in ("pred", "ref")}
 
 
@@ -390,13 +391,13 @@ def with_head(
     prompt: Prompt,
     extras: Record,
 ) -> Prompt:
-    """Return a prompt with a first message that carries data for TELEVAL models."""
+    """Return a prompt with an extra first message that carries data for TELEVAL models."""
     head = Message(HEAD, (Json(extras),))
     return replace(prompt, messages=(head, *prompt.messages))
 
 
 def head_of(request: Request) -> Fields:
-    """Return the data that the first message of a request carries; empty if it carries none."""
+    """Return the data in the first message of a request; empty if the message carries none."""
     first = request.messages[0]
     part = (first.parts or (None,))[0]
     return part.value if first.role == HEAD and isinstance(part, Json) else {}

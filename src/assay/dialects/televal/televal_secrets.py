@@ -1,4 +1,4 @@
-"""Keys in TELEVAL's YAML files: read from the environment if the file says so, and redacted if it contains them."""
+"""Keys in TELEVAL's YAML files: read from the environment if the file refers to it, and redacted otherwise."""
 
 import re
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ from ...core.secrets import (
 )
 
 _KEY_NAME = re.compile(r"(?:^|_)keys?\d*$", re.IGNORECASE)
-"""Names of arguments whose values are keys, such as `api_keys`.
+"""Pattern for names of arguments whose values are keys, such as `api_keys`.
 
-A variable's name is replaced only in these arguments.
+Names of variables are replaced only in these arguments.
 """
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 PLACEHOLDERS = frozenset({"", "xxx", "***", "your_key", "none", "empty", MARK})
@@ -29,7 +29,7 @@ PLACEHOLDERS = frozenset({"", "xxx", "***", "your_key", "none", "empty", MARK})
 def expand(value: object) -> Any:
     """Replace `${env:NAME}` in a value of a YAML file by the environment variable. Raise if it is not set.
 
-    If a key is expected, the plain name of a variable works too: `key: JUDGE_API_KEY`.
+    In arguments for keys, a variable's plain name works too: `key: JUDGE_API_KEY`.
     """
     named = _with_references(value)
     for name in REFERENCE.findall(repr(named)):
@@ -49,12 +49,12 @@ def known_secrets(args: object) -> tuple[str, ...]:
 
 
 def holds_key(args: object) -> bool:
-    """Return True if an entry contains a key itself, not the name of a variable."""
+    """Return True if an entry contains a key, rather than the name of a variable."""
     return any(key in repr(args) for key in known_secrets(args))
 
 
 def hidden(args: object) -> Any:
-    """Return the arguments of an entry for records: keys are redacted, `${env:NAME}` is kept."""
+    """Return an entry's arguments for records, with keys redacted and `${env:NAME}` unchanged."""
     return redact_options(_with_references(args))
 
 
@@ -63,7 +63,7 @@ def _with_references(
     *,
     is_key: bool = False,
 ) -> Any:
-    """Replace each name of a variable by `${env:NAME}` in arguments that hold keys."""
+    """Replace names of variables by `${env:NAME}` in arguments for keys."""
     if isinstance(value, Mapping):
         return {
             name: _with_references(
@@ -83,7 +83,7 @@ def without_secrets(
     value: object,
     secrets: tuple[str, ...],
 ) -> Any:
-    """Remove keys from a text, or from all texts in a value."""
+    """Redact keys in a text, or in all texts of a value."""
     if not secrets:
         return value
     if isinstance(value, str):

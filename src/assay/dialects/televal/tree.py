@@ -1,6 +1,7 @@
-"""Read a registry tree as data: every entry of every YAML file with its class, its arguments and their lines.
+"""Read a registry tree as data: every entry of every YAML file, with its class, its arguments and line numbers.
 
-No class is imported. Links to entries that do not exist are found here, before anything runs.
+No class is imported. Links to entries that do not exist are found here, before anything
+runs.
 """
 
 import difflib
@@ -27,14 +28,14 @@ LINKS: Mapping[str, tuple[str, ...]] = {
     "infer_task": ("dataset", "template", "model", "eval_task"),
     "eval_task": ("evaluator", "summarizer"),
 }
-"""For each kind of entry, the arguments that name other entries. The argument's name is the kind of these entries."""
+"""For each kind of entry, the arguments that refer to other entries. Such an argument's name is their kind."""
 OFFLINE_LINKS: Mapping[str, str] = {"llm_name": "model", "template": "template"}
-"""Arguments of an offline judge that name entries, each with the kind of these entries."""
+"""Arguments of an offline judge that refer to entries, each with the kind of these entries."""
 PARTS = ("class", "args")
 """The keys of an entry in a YAML file."""
 MERGE = "tag:yaml.org,2002:merge"
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's loader if available: upstream's registry has hundreds of entries."""
+"""The faster loader of libyaml, if it is available: upstream's registry has hundreds of entries."""
 RESERVED = ("key", "group", "cls")
 
 
@@ -45,7 +46,7 @@ class Entry:
     kind: str
     name: str
     cls: str
-    """The dotted path of its class; empty for an entry that only serves as configuration."""
+    """The dotted path of the entry's class; empty for an entry that is only configuration."""
     args: Fields
     file: Path
     line: int
@@ -66,7 +67,7 @@ class Tree:
 
     @property
     def root(self) -> Path:
-        """The folder next to `registry/` and `src/`, where relative data paths start."""
+        """The folder that contains the registry and `src/`. Relative data paths start there."""
         return self.folder.parent
 
     def names(self, kind: str) -> list[str]:
@@ -112,9 +113,9 @@ class Tree:
         entries: Iterable[Entry],
         skipped: Collection[str] = (),
     ) -> tuple[list[Entry], list[AssayError]]:
-        """Return the entries with all entries to which they link, directly or not, and an error for each broken link.
+        """Return the entries and all entries that they link to, directly or not, with an error for each broken link.
 
-        Links in the arguments of an infer_task that `skipped` names are not followed.
+        For an infer_task, links in the arguments in `skipped` are not followed.
         """
         reached: dict[tuple[str, str], Entry] = {}
         faults: list[AssayError] = []
@@ -131,7 +132,7 @@ class Tree:
         return list(reached.values()), faults
 
     def all(self) -> Iterator[Entry]:
-        """Iterate over all entries, kind by kind."""
+        """Yield all entries, grouped by kind."""
         return (
             entry for kind in KINDS for entry in self.entries.get(kind, {}).values()
         )
@@ -143,7 +144,7 @@ def dangling(
     entries: Iterable[str],
     where: str | None,
 ) -> UnknownName:
-    """Return the error for a link to an entry that does not exist, with up to three similar names."""
+    """Build the error for a link to an entry that does not exist, with up to three similar names."""
     names = list(entries)
     close = difflib.get_close_matches(str(name), names)
     if len(close) > 1:
@@ -231,7 +232,7 @@ def read_file(
 
 
 def _merged(node: object) -> Iterator[yaml.Node]:
-    """Yield the mappings that other entries include with `<<`."""
+    """Yield the mappings that other mappings include with `<<`."""
     for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
         if key.tag == MERGE:
             yield from value.value if isinstance(value, yaml.SequenceNode) else (value,)
@@ -241,7 +242,7 @@ def _merged(node: object) -> Iterator[yaml.Node]:
 def _is_entry(node: yaml.Node) -> bool:
     """Return True if a YAML mapping has `class` or `args`, even misspelled.
 
-    Otherwise it exists only to be included with `<<`.
+    A mapping without them exists only to be included with `<<`.
     """
     keys = [name for name, _, _ in _pairs(node, Path(), "")]
     return any(nearest(key, PARTS) is not None for key in keys)
@@ -255,7 +256,7 @@ def _entry(
     line: int,
     construct: Callable[[yaml.Node], Any],
 ) -> Entry:
-    """Read one entry. Raise for a reserved name, an unknown part, or a part of another type."""
+    """Read one entry. Raise for a reserved name, an unknown part, or a part of the wrong type."""
     if name in RESERVED:
         raise UsageError(
             f"{name!r} is reserved and cannot be the name of a {kind}",

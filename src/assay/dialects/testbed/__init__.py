@@ -1,4 +1,4 @@
-"""The testbed's files: in-context learning with retrievers, post-processes, loading scripts and prompt templates."""
+"""Compatibility layer for ICLTestbed: in-context learning with retrievers, post-processes and loading scripts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -20,8 +20,8 @@ def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
     """Return the tasks of a testbed file in upstream's contexts.
 
-    Rows are cut into chunks, and the model is asked only about the last row of each; the others are its examples
-    (shots).
+    Rows are cut into chunks. The last row of each is the question to the model; the
+    others are its examples (shots).
     """
     from . import chunks
 
@@ -29,7 +29,7 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 
 def model(reference: str, args: Fields) -> "Model | None":
-    """Return the model a testbed file defines, or `None` if it defines none."""
+    """Return the model that a testbed file defines, or `None` if it defines none."""
     from . import testbed_models as models
 
     return models.model(reference, args)

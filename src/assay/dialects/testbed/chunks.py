@@ -1,9 +1,10 @@
 """Upstream's contexts: rows are cut into chunks of shots and one query. An incomplete last chunk is dropped.
 
-The queries therefore depend on the number of shots: of 1000 rows, 0, 1, 4 and 8 shots ask 1000, 500, 200 and 111.
-With shots from another split, the k-th query gets the k-th chunk of that split as its shots, as long as there are
-chunks. This is never the default, because scores for different numbers of shots are then about different questions.
-The testbed's published numbers were measured this way.
+The number of queries therefore depends on the number of shots: for 1000 rows, 0, 1, 4
+and 8 shots give 1000, 500, 200 and 111 queries. With shots from another split, the k-th
+query gets the k-th chunk of that split as its shots, as long as there are chunks. This
+is never the default, because scores for different numbers of shots are then about
+different questions. The testbed's published numbers were measured this way.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ UPSTREAM = "@upstream"
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks of a testbed file in upstream's contexts. A loader in the file makes such contexts, too."""
+    """Return the tasks of a testbed file in upstream's contexts, including those of a loader in the file."""
     with following("testbed", FOLLOWED):
         return [_chunked(task, run) for task in planning.tasks(reference, run)]
 
@@ -37,7 +38,7 @@ def _chunked(task: Task, run: RunOptions) -> Task:
     else:
         num = run.num_fewshot
     if task.to_sample is None or not num:
-        # Its own loader chose the contexts, or each row is one.
+        # The file's loader defines the contexts, or each row is a context.
         return task.but(protocol=protocol)
     if run.fewshot_data is not None:
         raise UsageError(
@@ -63,8 +64,9 @@ def _chunked(task: Task, run: RunOptions) -> Task:
 class Chunks:
     """Consecutive rows of a task in groups of `num`, as ICLTestbed cuts them: solved examples, and a query as the last.
 
-    A task uses one object in two ways: as its dataset, which yields the queries, and as the function that returns the
-    examples of a query. `--data` and the split of the run are already applied.
+    A task uses one object in two ways: as its dataset, which yields the queries, and as
+    the function that returns the examples of a query. `--data` and the split of the run
+    are already applied.
     """
 
     task: Task
@@ -84,7 +86,7 @@ class Chunks:
         return Rows(self.queries, self.task.name)
 
     def shown(self) -> list[Sample]:
-        """Return every row that is a shot of some query, once."""
+        """Return all rows that are shots of some query, without duplicates."""
         if not self.queries:
             return []
         shots = {shot.id: shot for shots in self._shots.values() for shot in shots}
@@ -123,7 +125,7 @@ class Chunks:
         shots: Sequence[Sample | BadSample],
         query: Sample | BadSample,
     ) -> Sample | DataError:
-        """Store the shots of a query, and return the query. If one of the rows cannot be read, return its error."""
+        """Store the shots of a query, and return the query; or an error if one of the rows cannot be read."""
         good_shots = []
         for row in (*shots, query):
             if isinstance(row, BadSample):

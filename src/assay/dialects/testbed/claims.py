@@ -87,7 +87,7 @@ def _names_testbed(imports: frozenset[str]) -> bool:
 
 
 def _imports_testbed(path: Path) -> bool:
-    """Return True if a file imports the testbed, or, as part of its tree under `testbed/data`, `..common` or `..`."""
+    """Return True if a file imports the testbed, or is below `testbed/data` and imports `..common` or `..`."""
     tree = parsed(path) if path.is_file() else None
     if tree is None:
         return False

@@ -18,7 +18,8 @@ from ...templates.pick import shuffled
 class ConcatSampler:
     """Joins the samplers of several datasets: yields the row numbers of one context at a time.
 
-    Rows are numbered across all datasets, one dataset after the other. Their sizes are given cumulatively.
+    Rows are numbered across all datasets, one dataset after the other. The sizes of the
+    datasets are cumulative sums.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ def _as_list(entry: Any) -> Sequence[int]:
 
 
 Place = tuple[int, int]
-"""A row: the index of its dataset, and its index in that dataset."""
+"""The location of a row: the index of its dataset, and its index in that dataset."""
 
 PASSED_ON = frozenset(
     {
@@ -102,19 +103,19 @@ PASSED_ON = frozenset(
         "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order",
     }
 )  # fmt: skip
-"""Options of torch's loader that affect only how rows are fetched. They are accepted and have no effect."""
+"""Options of torch's loader that affect only how rows are fetched. They are accepted but have no effect."""
 
 MADE: list[Any] = []
-"""Every loader in order of creation. A file's own loaders are those that were added while the file ran."""
+"""Every context loader in order of creation. It shows which loaders were created while a file ran."""
 
 Collate = Callable[[list[list[Any]]], Any]
 """A user's function that receives a batch of contexts."""
 
 
 def places_of(loader: Any) -> list[tuple[Place, ...]]:
-    """Return the rows of each context of a loader, each row as the index of its dataset and its index there.
+    """Return the location of each row in each context of a loader: the index of its dataset, and its index there.
 
-    Call it once for each loader: torch's loader may draw its samples anew each time.
+    Call it once for each loader: torch's loader may sample again at each call.
     """
     if isinstance(loader, ContextLoader):
         return loader.places
@@ -135,7 +136,7 @@ class ContextLoader:
 
     datasets: Sequence[Any]
     counts: Sequence[int]
-    """How many rows each dataset gives to a context."""
+    """Number of rows in a context from each dataset."""
     batch_size: int
     samplers: Sequence[Any] | None = None
     collate_fn: Collate | None = None
@@ -145,7 +146,7 @@ class ContextLoader:
 
     @cached_property
     def places(self) -> list[tuple[Place, ...]]:
-        """The rows of each context, each row as the index of its dataset and its index there. Drawn on first use."""
+        """The location of each row in each context, sampled on first use."""
         return list(self._assay_sampled() if self.samplers else self._assay_drawn())
 
     def __iter__(self) -> Iterator[Any]:
@@ -165,7 +166,7 @@ class ContextLoader:
     def _assay_drawn(self) -> Iterator[tuple[Place, ...]]:
         """Yield one context for each row of the last dataset.
 
-        Its shots are drawn at random, by the seed and the row.
+        Its shots are sampled at random, seeded with the loader's seed and the row.
         """
         last = max(number for number, count in enumerate(self.counts) if count)
         queries = self.datasets[last]
@@ -193,7 +194,7 @@ class ContextLoader:
             yield (*context, (last, query))
 
     def _assay_sampled(self) -> Iterator[tuple[Place, ...]]:
-        """Yield the contexts that the user's samplers choose."""
+        """Yield the contexts that the user's samplers select."""
         assert self.samplers is not None
         chunks = []
         for sampler, dataset, count in zip(
@@ -244,7 +245,7 @@ def chunk_loader(
     drop_last: bool = False,
     **options: object,
 ) -> object:
-    """Return a torch `DataLoader` whose batches are lists of contexts, the query last."""
+    """Return a torch `DataLoader` whose batches are lists of contexts, each with the query last."""
     where = "prepare_dataloader as upstream"
     torch_data = library("torch.utils.data", "torch", "'assay[hf]'", where=where)
     size = sum(counts)

@@ -10,7 +10,7 @@ from .testbed_rows import Retrieval, ToSample, as_template_errors
 
 
 class Contexts:
-    """The contexts of a loader. `samples` yields their queries, and the object itself builds the prompts."""
+    """The contexts of a loader. `samples` yields their queries; calling the object builds a prompt."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Contexts:
             self._contexts[name] = places
 
     def samples(self) -> Iterator[Sample | DataError]:
-        """Yield one sample per context, with the query's row as its fields. A query that fails keeps its id."""
+        """Yield one sample per context, with the query's row as its fields. An unreadable query keeps its id."""
         for name, places in self._contexts.items():
             dataset, index = places[-1]
             row = self.loader.datasets[dataset][index]

@@ -1,7 +1,8 @@
 """Conversations of the testbed: lists of `{"role", "content"}`, with images given separately.
 
-Content is a text, a part, or a list of parts; `{"type": "image"}` is a placeholder for the next of the retriever's
-extra images. The message without `content` is the turn that the model writes; it comes last.
+Content is a string, a part, or a list of parts. `{"type": "image"}` is a placeholder
+for the next of the extra images that the retriever returns. The message without
+`content` is the model's turn; it comes last.
 """
 
 import os
@@ -16,12 +17,12 @@ HEAD_ROLES = frozenset({"instruction", "system"})
 
 
 def query_last(messages: Sequence[Any]) -> list[Any]:
-    """Return the messages with those without `content`, which the model writes, moved to the end."""
+    """Return the messages with those without `content`, the model's turns, moved to the end."""
     return sorted(messages, key=lambda message: "content" not in message)
 
 
 def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
-    """Convert what a retriever returned to messages: its images replace the placeholders, the turn to write comes last.
+    """Convert a retriever's result to messages: images replace their placeholders, and the model's turn comes last.
 
     Relative paths of images start in `folder`.
     """
@@ -43,7 +44,7 @@ def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
         if not isinstance(turn, Mapping) or "role" not in turn:
             raise DataError("a message must be a dictionary with a role", got=turn)
     images = list(_images(extras, Path(folder) if folder else None))
-    places = sum(_is_place(piece) for turn in turns for piece in pieces_of(turn))
+    places = sum(_is_placeholder(piece) for turn in turns for piece in pieces_of(turn))
     if places != len(images):
         raise DataError(
             f"the conversation has {places} places for images, and the retriever gave {len(images)}",
@@ -54,10 +55,10 @@ def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
 
 
 def _text_messages(turns: list[Any]) -> tuple[Message, ...] | None:
-    """Convert turns to messages if all of them are texts; else return None.
+    """Convert turns to messages if they are all plain text; else return None.
 
-    This fast path skips the checks for images. Nearly all conversations are only text, and each sample has two or
-    more.
+    This fast path skips the checks for images. Nearly all conversations are only text,
+    and each sample has two or more.
     """
     complete_turns: list[Message] = []
     open_turns: list[Message] = []
@@ -74,9 +75,10 @@ def _text_messages(turns: list[Any]) -> tuple[Message, ...] | None:
 
 
 def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None:
-    """Return the answer of a row: the text that is in `solved` (the row as an example) and not in `query`.
+    """Return the answer of a row: the text of the messages that are in `solved` but not in `query`.
 
-    Without such a text, return `None`.
+    `solved` is the row as an example, `query` the row as a query. Return `None` if no
+    text is added.
     """
     more = [
         message.text
@@ -108,15 +110,15 @@ def before_stop(
 
 
 def pieces_of(turn: Fields) -> Sequence[object]:
-    """Return the content of a message as a list: its parts, or its only text.
+    """Return the content of a message as a list of its parts, or with its only text.
 
-    It is empty for a message without content.
+    The list is empty for a message without content.
     """
     content = turn.get("content", ())
     return content if isinstance(content, (list, tuple)) else (content,)
 
 
-def _is_place(piece: object) -> bool:
+def _is_placeholder(piece: object) -> bool:
     """Return True if a part is a placeholder for a separate image."""
     return (
         isinstance(piece, Mapping) and piece.get("type") == "image" and len(piece) == 1
@@ -144,7 +146,7 @@ def _part(
 ) -> Part:
     if isinstance(piece, str):
         return Text(piece)
-    if _is_place(piece):
+    if _is_placeholder(piece):
         return next(images)
     if isinstance(piece, (bool, int, float)):
         return Text(str(piece))
@@ -175,7 +177,8 @@ def as_image(
 ) -> Image | None:
     """Convert a cell of a row to an image: from PIL, a path, bytes, base64 or `{"bytes", "path"}`; else return `None`.
 
-    A PIL image that was only opened is passed on as its file, so that the dataset's own bytes are used.
+    A PIL image that was opened and not changed is passed on as its file, so that the
+    original bytes are used.
     """
     if isinstance(value, Media):
         return value if isinstance(value, Image) else None

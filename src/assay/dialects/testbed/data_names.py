@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 register()
-REGISTERED.clear()  # What ships does not count as registered by a user's file.
+REGISTERED.clear()  # Shipped functions do not count as registered by a user's file.
 
 
 def prepare_dataloader(
@@ -54,10 +54,10 @@ def prepare_dataloader(
 ) -> object:
     """Return a loader of batches of contexts, each of `num_shots + 1` rows with the query last.
 
-    Without samplers, every row of the last dataset is the query once, for any number of shots. Under upstream's
-    rules, rows are cut into chunks in their order.
+    Without samplers, each row of the last dataset is the query once, for any number of
+    shots. Under upstream's rules, rows are cut into chunks in order.
     """
-    # A list holds datasets, unless it holds rows: then it is one dataset.
+    # A list of rows is one dataset; any other list contains datasets.
     if isinstance(datasets, (list, tuple)) and not (
         datasets and isinstance(datasets[0], Mapping)
     ):
@@ -99,7 +99,7 @@ def _counts(
     num_shots: int | None,
     num_per_dataset: int | Sequence[int] | None,
 ) -> list[int]:
-    """Return how many rows each of `size` datasets gives to a context. Raise if the arguments contradict each other."""
+    """Return the number of rows in a context from each of `size` datasets. Raise for contradictory arguments."""
     if num_per_dataset is None:
         if num_shots is None:
             raise ValueError("num_shots and num_per_dataset cannot both be None")
@@ -134,7 +134,8 @@ def postprocess_generation(
 ) -> object:
     """Cut predictions at the first stop word, strip them, and apply the registered post-process.
 
-    Under upstream's rules, a list of stop words that is empty, or contains an empty one, empties every prediction.
+    Under upstream's rules, an empty list of stop words, or an empty stop word, makes
+    every prediction empty.
     """
     register_nearby(dataset_name, dataset_name in POSTPROCESS_MAPPING)
     if dataset_name not in POSTPROCESS_MAPPING:
@@ -157,7 +158,7 @@ def postprocess_generation(
 
 
 Row = Any
-"""A row of a user's dataset, as their retriever expects it."""
+"""A row of a user's dataset, in the type that the user's retriever expects."""
 
 
 def prepare_input(
@@ -165,10 +166,11 @@ def prepare_input(
     batch: Sequence[Sequence[Row]],
     instruction: str | None = None,
 ) -> object:
-    """Return the conversations of a batch of contexts, as a tuple with the retrievers' extra outputs if there are any.
+    """Return the conversations of a batch of contexts; a tuple with the retrievers' extra outputs if there are any.
 
-    `dataset_name` is one name; a list with a name for each context; a list with a name for each row of a context;
-    or a list of lists, which is needed if there are as many contexts as rows in a context.
+    `dataset_name` is one name; a list with a name for each context; a list with a name
+    for each row of a context; or a list of lists, which is needed if there are as many
+    contexts as rows in a context.
     """
     follows_upstream = is_upstream("testbed")
     names_of = _names_as_upstream if follows_upstream else _names_by_row
@@ -202,7 +204,7 @@ def _with_extras(
     """Return the conversations. If retrievers also return images or other values, add one list for each such value."""
     sizes = {None if rest is None else len(rest) for row in extras for rest in row}
     if is_upstream("testbed"):
-        # Upstream looks at the first context only, and allows rows without extras beside others.
+        # Upstream checks only the first context, and allows a mix of rows with and without extras.
         if not extras or all(rest is None for rest in extras[0]):
             return conversations
         sizes.discard(None)
@@ -225,7 +227,8 @@ def _names_as_upstream(
 ) -> list[list[str]]:
     """Return the dataset of each row by upstream's rule.
 
-    A list names one dataset for each context, but upstream checks that it is as long as a context has rows.
+    A list has one dataset for each context. Upstream nevertheless requires as many
+    entries as a context has rows.
     """
     if isinstance(dataset_names, str):
         names = [dataset_names] * len(batch)
@@ -251,7 +254,7 @@ def _names_by_row(
     dataset_names: Any,
     batch: Sequence[Sequence[Row]],
 ) -> list[list[str]]:
-    """Return the dataset of each row. Raise if a list of names can be read in two ways."""
+    """Return the dataset of each row. Raise if a list of names is ambiguous."""
     sizes = [len(context) for context in batch]
     if isinstance(dataset_names, str):
         dataset_names = [dataset_names] * len(batch)

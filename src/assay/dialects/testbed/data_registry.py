@@ -14,7 +14,7 @@ DATASET_RETRIEVER_MAPPING: dict[str, Function] = {}
 POSTPROCESS_MAPPING: dict[str, Function] = {}
 
 REGISTERED: list[tuple[str, str, Function]] = []
-"""All registrations in order, each as kind, name and function. The loader of a file finds the file's own ones in it."""
+"""All registrations in order: kind, name and function. Entries added while a file runs are the file's own."""
 
 SPLIT_NAMES = {"val": "validation", "valid": "validation"}
 
@@ -36,7 +36,7 @@ def register_postprocess(
     dataset_name: str,
     postprocess: Function | None = None,
 ) -> Function:
-    """Register `postprocess(text)`, which turns a prediction into what is evaluated.
+    """Register `postprocess(text)`, which converts a prediction for comparison.
 
     Used as a decorator, or with the function as second argument.
     """
@@ -50,7 +50,7 @@ def _register(
     takes: tuple[str, ...],
     function: Function,
 ) -> Function:
-    """Register a function. Raise if its number of parameters is not that of `takes`."""
+    """Register a function. Raise if it does not have exactly the parameters in `takes`."""
     count = len(inspect.signature(function).parameters)
     if count != len(takes):
         required = f"{len(takes)}: ({', '.join(takes)})"
@@ -65,7 +65,7 @@ def _register(
 
 
 def most_common_from_dict(dct: Iterable[Fields]) -> object:
-    """Return the most frequent `answer` in a list of annotations; of equally frequent ones the first."""
+    """Return the most frequent `answer` in a list of annotations. In a tie, the first one counts."""
     answers = [entry["answer"] for entry in dct]
     return max(dict.fromkeys(answers), key=answers.count)
 
@@ -75,10 +75,10 @@ def split_generators(
     type_split_file_dict: Mapping[str, Fields],
     verbose: bool = True,
 ) -> list[Any]:
-    """Return the split generators of a loading script. A split with a missing file is left out, with a warning.
+    """Return the split generators of a loading script. A split with a missing file is skipped, with a warning.
 
-    Each generator passes to `_generate_examples` the split as `split`, and for each type of file a path as
-    `<type>_path`. The path is `None` if the split has no such file.
+    Each generator passes `split` to `_generate_examples` and, for each type of file, a
+    path `<type>_path`, which is `None` if the split has no such file.
     """
     import datasets
 
@@ -135,7 +135,7 @@ _BENIGN = frozenset({"no", "n", "non-hateful", "benign"})
 
 
 def visual_question(item: Row, is_last: bool) -> tuple[list[Record], Any]:
-    """Build the conversation and image of a row with a question about an image and a short answer."""
+    """Build the conversation and image of a row with a question about the image and a short answer."""
     turns = [
         _images(1),
         _text("question", item["question"]),
@@ -150,7 +150,7 @@ def caption(item: Row, is_last: bool) -> tuple[list[Record], Any]:
 
 
 def hateful_meme(item: Row, is_last: bool) -> tuple[list[Record], Any]:
-    """Build the conversation and image of a row with a meme, whose answer is whether the meme is hateful."""
+    """Build the conversation and image of a row with a meme, with the answer to whether it is hateful."""
     question = f'is an image with written "{item["text"]}" on it. Is it hateful?'
     if is_last:
         row = {}
@@ -184,7 +184,7 @@ def unchanged(text: str) -> str:
 
 
 def is_hateful(text: str) -> int:
-    """Post-process that returns 1 if a prediction says yes before it says no, otherwise 0."""
+    """Post-process that returns 1 if "yes" comes before "no" in a prediction, otherwise 0."""
     for word in words_of(text.lower()):
         if word in _HATEFUL:
             return 1

@@ -1,4 +1,4 @@
-"""`testbed.utils.fingerprint`: stores samples under keys, each with a digest that shows if it has changed."""
+"""`testbed.utils.fingerprint`: stores samples under keys, each with a digest that detects changes."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ _OTHERS = ("xxh32", "xxh64", "xxh3_64", "xxh128", "xxh3_128")
 
 
 class Hasher:
-    """Computes the digest of Python objects step by step. Methods `xxh…` need the package xxhash."""
+    """Computes the digest of Python objects incrementally. Methods `xxh…` need the package xxhash."""
 
     algorithms_available: ClassVar[set[str]] = {*hashlib.algorithms_available, *_OTHERS}
 
@@ -37,7 +37,7 @@ class Hasher:
         value: bytes | list[bytes],
         method: str,
     ) -> str:
-        """Return the digest of one byte string, or of several byte strings joined."""
+        """Return the digest of a byte string, or of several byte strings joined together."""
         digest = cls.new(method)
         for piece in [value] if isinstance(value, bytes) else value:
             digest.update(piece)
@@ -61,7 +61,7 @@ class Hasher:
 
 
 class Fingerprint:
-    """Samples stored under keys, each with the digest of what `encode_fn` returns for it."""
+    """Samples stored under keys. A sample's digest is computed from `encode_fn(sample)`."""
 
     def __init__(self, encode_fn: Callable[[Any], Any]) -> None:
         self.hash_values: Record = {}

@@ -1,4 +1,4 @@
-"""Metrics by name: those in users' folders, and those of the library `evaluate`."""
+"""Metrics by name: those in users' folders, and those of the package `evaluate`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ METRIC_FOLDERS = (
     "evaluate",
     "evaluate/metrics",
 )
-"""Folders of a tree in which metrics are searched. Each metric has its own folder there."""
+"""Folders of a tree that are searched for metrics. Inside them, each metric has a separate folder."""
 
 
 def _metric_file(name: str, near: Sequence[Path]) -> Path | None:
@@ -58,7 +58,8 @@ def find_metric(
 def load(path: str, *args: object, **kwargs: object) -> object:
     """Return a metric by path or name, as `evaluate.load` does.
 
-    A metric that upstream published is taken from the tree around the script, if the tree has it.
+    For a metric that upstream published, the version in the tree around the script
+    takes precedence.
     """
     import evaluate
 
@@ -77,7 +78,8 @@ NAMES = {"load": load}
 class FolderMetric:
     """A metric in a user's folder.
 
-    It gets the inputs that it declares: predictions, references, or columns of the rows.
+    It receives the inputs that it declares: predictions, references, or columns of the
+    rows.
     """
 
     path: str
@@ -154,7 +156,8 @@ class FolderMetric:
     def _reference(self, sample: Sample, shape: object) -> object:
         """Return the reference of a sample in the form that the metric declares.
 
-        That is a list of all references, or else the target, cut and post-processed like a prediction.
+        The form is a list of all references, or else the target, cut and post-processed
+        like a prediction.
         """
         if is_list(shape):
             several = _several(sample)
@@ -170,9 +173,9 @@ class FolderMetric:
 
 
 def _several(sample: Sample) -> list[Any] | None:
-    """Return several references of a row: its targets, the annotators' answers, or the captions.
+    """Return the several references of a row: its targets, the annotators' answers, or the captions.
 
-    None if it has no list.
+    Return None if the row has no list of references.
     """
     cells = [sample.target]
     for column in REFERENCE_LISTS:

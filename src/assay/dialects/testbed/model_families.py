@@ -32,7 +32,8 @@ QWEN = ("Qwen2-", "Qwen1.5-")
 class Family(ModelBase):
     """Base of the model families.
 
-    A subclass names its classes of `transformers`, and the known models if its template depends on the model.
+    A subclass declares its classes of `transformers`. If its template depends on the
+    model, it also lists the known models.
     """
 
     processor_name = "AutoProcessor"
@@ -61,7 +62,7 @@ class Family(ModelBase):
         )
 
     def _assay_own_template(self, names: str) -> str:
-        """Return the model's own chat template, and warn that the model is none of the known `names`."""
+        """Return the model's own chat template. Warn that the model is not among the known `names`."""
         warnings.warn(
             f"{self.model_name!r} is none of {names}: its own chat template is used; set `prompt_template`, or"
             " `model_name` to one of these",
@@ -89,7 +90,7 @@ class Idefics(Family):
     ) -> object:
         """Return the processor's output for prompts that are split into texts and images.
 
-        This way the images keep their positions in the text.
+        The split keeps the position of each image in the text.
         """
         if text is None:
             images, text = None, images
@@ -115,7 +116,7 @@ class Idefics(Family):
                     f"prompt {index} has {len(texts)} places for {len(images_of_prompt)} images"
                 )
             pairs = chain.from_iterable(zip(texts, images_of_prompt, strict=True))
-            # Texts between two images that touch are empty, and are left out.
+            # The text between two adjacent images is empty, and is left out.
             pieces.append([p for p in (*pairs, last) if not isinstance(p, str) or p])
         return self.processor(
             text=pieces, **{"padding": True, "return_tensors": "pt", **kwargs}
@@ -132,7 +133,7 @@ class Idefics2(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """The template in which `<end_of_utterance>` ends each message. For the base model, the token is left out."""
+        """The template in which `<end_of_utterance>` ends each message, except for the base model."""
         template = default_template("idefics2")
         is_base = self.model_name == "idefics2-8b-base"
         return template.replace("<end_of_utterance>", "") if is_base else template
@@ -165,7 +166,7 @@ class LLaVa(Family):
         return self._assay_own_template(", ".join(self.support))
 
     @property
-    def _assay_speaks_own_template(self) -> bool:
+    def _assay_uses_own_template(self) -> bool:
         return self.model_name not in self.support
 
     def process_input(
@@ -175,7 +176,7 @@ class LLaVa(Family):
         prompt_template: str | None = None,
         **kwargs: object,
     ) -> object:
-        """Return the images of a batch in one list, as its processor expects them."""
+        """Return the processor's output for all images of a batch, passed as one list."""
         if text is not None and images is not None:
             images = [
                 image
@@ -206,21 +207,21 @@ class Qwen2(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """The template with marked turns after a system text.
+        """The template with marked turns after a system prompt.
 
-        For other models than Qwen 1.5 and 2, the model's own template.
+        For models other than Qwen 1.5 and 2, it is the model's own template.
         """
         if self.model_name.startswith(QWEN):
             return default_template("qwen2")
         return self._assay_own_template(" and ".join(f"{start}…" for start in QWEN))
 
     @property
-    def _assay_speaks_own_template(self) -> bool:
+    def _assay_uses_own_template(self) -> bool:
         return not self.model_name.startswith(QWEN)
 
 
 def from_transformers(name: str) -> object:
-    """Return a class of `transformers`. Raise an error that says how to install it if it is missing."""
+    """Return a class of `transformers`. If the package is missing, raise with the command to install it."""
     transformers = library(
         "transformers",
         "transformers",

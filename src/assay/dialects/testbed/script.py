@@ -31,11 +31,11 @@ from .testbed_loading import only_class
 
 CACHE = Path("~/.cache/assay/scripts")
 MOST_GROWTH, SMALL = 200, 1 << 30
-"""An archive may grow at most by this factor when it is unpacked, unless the result has at most `SMALL` bytes."""
+"""Maximum factor by which unpacking an archive may multiply its size, if the result is larger than `SMALL` bytes."""
 
 
 class Downloads:
-    """A download manager for loading scripts. It refuses private addresses and unsafe archives."""
+    """A download manager for loading scripts that refuses private addresses and unsafe archives."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Downloads:
         self._cache = (cache or CACHE).expanduser()
 
     def download(self, url_or_urls: object) -> object:
-        """Download URLs, and return the local paths in the same structure. Paths stay unchanged."""
+        """Download URLs, and return the local paths in the same structure. Local paths are returned unchanged."""
         return _mapped(url_or_urls, self._local)
 
     def extract(self, path_or_paths: object) -> object:
@@ -81,7 +81,7 @@ class Downloads:
         return members
 
     def _local(self, url: object) -> str:
-        """Return the local path of a file. A URL is first downloaded into the cache, under a name made from the URL."""
+        """Return the local path of a file. A URL is first downloaded to the cache, under a name derived from it."""
         text = str(url)
         if not text.startswith(("http://", "https://")):
             return str(self.base / Path(text).expanduser())
@@ -97,7 +97,7 @@ class Downloads:
         return str(file)
 
     def _unpacked(self, path: object) -> str:
-        """Return the folder in the cache with the files of an archive, which is unpacked on first use."""
+        """Return the cache folder with the files of an archive, which is unpacked on first use."""
         archive = Path(str(path))
         if archive.is_file() and zipfile.is_zipfile(archive):
             unpack = _unzip
@@ -197,10 +197,10 @@ class ScriptData:
         repr=False,
         compare=False,
     )
-    """Copies of this object for other data folders, by the text (`FOLDER?option=value`) that names them."""
+    """Copies of this object for other data folders and options, by `FOLDER?option=value`."""
 
     def reading_from(self, data: str | None) -> "ScriptData":
-        """Return the same script with another data folder and options, given as `FOLDER?option=value`."""
+        """Return a copy of this object with another data folder and options, given as `FOLDER?option=value`."""
         if data is None:
             return self
         if data not in self._elsewhere:
@@ -249,7 +249,7 @@ class ScriptData:
         data: str | None,
         split: str | None,
     ) -> Fewshot:
-        """Return where the shots come from: the train split, if it exists and is not the evaluated split."""
+        """Return the source of few-shot examples: the train split, if it exists and is not evaluated."""
         try:
             splits = self.reading_from(data).splits
         except (DataError, UsageError):
@@ -269,7 +269,7 @@ class ScriptData:
         return {str(generator.name): generator.gen_kwargs for generator in generators}
 
     def examples(self, split: str) -> Iterator[Record]:
-        """Yield the examples of a split, each encoded by the features that the builder declares."""
+        """Yield the examples of a split, each encoded with the features that the builder declares."""
         arguments = self.splits[split]
         builder = self.builder
         features = builder.info.features
@@ -318,7 +318,7 @@ class ScriptData:
 
 
 def _with_folder(builder: Any, folder: str | None) -> Any:
-    """Return a subclass of the builder whose configuration class has `folder` as its attribute `data_dir`.
+    """Return a subclass of the builder whose configuration class has the attribute `data_dir`.
 
     Some constructors read this attribute of the class.
     """
@@ -337,7 +337,7 @@ def _with_folder(builder: Any, folder: str | None) -> Any:
 
 @dataclass
 class ScriptRows:
-    """The rows of one split, with the interface of a shard, through which assay reads all datasets."""
+    """The rows of one split, with the interface of a data shard."""
 
     data: ScriptData
     split: str
@@ -358,7 +358,7 @@ class ScriptRows:
         return f"{self.data.script.name}#{self.split} {digest_of(state)[:12]}"
 
     def rows(self) -> Iterator[tuple[int, int, Any]]:
-        """Yield the rows in order, numbered from 1. If the script fails, its error takes the place of the next row."""
+        """Yield the rows in order, numbered from 1. If the script fails, yield its error as the last row."""
         number = 0
         try:
             for number, example in enumerate(self.data.examples(self.split), start=1):

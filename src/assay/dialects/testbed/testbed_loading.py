@@ -1,8 +1,9 @@
 """Load testbed files: the registrations of a file or folder, its context loaders and its loading script.
 
-Upstream imports every folder of its tree at once. Here an unregistered name is looked up in the tree around the
-script: on the module path, in the working folder and above it. As in upstream, a folder's own retriever and
-post-process take precedence over shipped ones, if their imports are installed.
+Upstream imports every folder of its tree at once. Here an unregistered name is looked
+up in the tree around the script, which is searched on the module path, in the working
+folder and in its parents. As in upstream, a folder's own retriever and post-process
+take precedence over shipped ones, if the packages they import are installed.
 """
 
 import inspect
@@ -22,19 +23,19 @@ from .context_loaders import MADE
 from .data_registry import REGISTERED, SHIPPED
 
 SHARED = {name: real for name, real in NAMES.items() if name != "testbed"}
-"""Modules of the testbed that assay provides for files inside a tree called `testbed`. Other modules are the user's."""
+"""assay's modules for files inside a tree called `testbed`. Other modules in such a tree are the user's."""
 
 
 @dataclass
 class Loaded:
-    """What one file or folder registered, with its context loaders and its loading script."""
+    """The registrations of one file or folder, its context loaders and its loading script."""
 
     folder: Path
     guest: Guest
     retrievers: dict[str, Function] = field(default_factory=dict)
     postprocesses: dict[str, Function] = field(default_factory=dict)
     loaders: Record = field(default_factory=dict)
-    """Context loaders that the file created, by variable name."""
+    """Context loaders that the file created, by the name of their variable."""
     script: Path | None = None
     """The loading script of a dataset folder."""
 
@@ -98,9 +99,10 @@ def _load(
     force: bool,
     first: Sequence[str],
 ) -> Loaded:
-    """Run files, and return what they registered.
+    """Run files, and return their registrations.
 
-    The registry is shared with other files, so only entries that are new count.
+    The registry is shared with other files, so only entries that were added by this run
+    are returned.
     """
     loaded = Loaded(
         path if path.is_dir() else path.parent,
@@ -162,7 +164,7 @@ def known_retriever(
 
 
 _registered: set[tuple[Path, bool]] = set()
-"""The `__init__.py` files that were run, each with whether upstream's rules applied then."""
+"""The `__init__.py` files that were run, each with True if upstream's rules applied at that time."""
 
 
 def register_nearby(name: str, is_known: bool) -> None:
@@ -182,7 +184,8 @@ def register_nearby(name: str, is_known: bool) -> None:
 def register_folder(folder: Path, is_known: bool) -> None:
     """Run the `__init__.py` of a dataset's folder.
 
-    If a package that it imports is missing, keep the dataset's functions that are already registered.
+    If a package that it imports is missing and the dataset is known, keep the functions
+    already registered.
     """
     start = (folder / "__init__.py").resolve()
     key = (start, is_upstream("testbed"))
@@ -197,6 +200,6 @@ def register_folder(folder: Path, is_known: bool) -> None:
 
 
 def bases() -> list[Path]:
-    """Return the folders in which a script's tree may be: the working folder, its parents, and the module path."""
+    """Return the folders that are searched for a script's tree: the working folder, its parents, the module path."""
     here = Path.cwd()
     return [here, *here.parents, *(Path(entry) for entry in sys.path if entry)]

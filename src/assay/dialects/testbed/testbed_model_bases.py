@@ -1,7 +1,8 @@
 """`ModelBase`, the base class of the testbed's models, and its access to submodules: hooks, trackers, replacements.
 
-A `ModelBase` is a torch module with the wrapped model as its attribute `model`, so that torch provides `to`, `eval`,
-`state_dict` and `parameters`. Without torch, names that this file does not define are looked up in the wrapped model.
+A `ModelBase` is a torch module with the wrapped model as its attribute `model`, so that
+torch provides `to`, `eval`, `state_dict` and `parameters`. Without torch, attributes
+that `ModelBase` does not define are looked up in the wrapped model.
 """
 
 import inspect
@@ -45,7 +46,7 @@ class WhiteBox(Module):  # type: ignore[misc]
     processor: Any
 
     def __getattr__(self, name: str) -> Any:
-        """Look up attributes that neither this class nor torch's module has in the wrapped model."""
+        """Look up attributes in the wrapped model that neither this class nor torch's module has."""
         if Module is not object:
             try:
                 return super().__getattr__(name)
@@ -59,21 +60,21 @@ class WhiteBox(Module):  # type: ignore[misc]
         return getattr(model, name)
 
     def _assay_watch(self) -> None:
-        """Let the trackers start a new list with each forward pass of the model."""
+        """Make all trackers start a new list at each forward pass of the model."""
         self._trackers_dict: OrderedDict[int, Any] = OrderedDict()
         if hasattr(self.model, "register_forward_pre_hook"):
             self.model.register_forward_pre_hook(self._assay_count_pass, prepend=True)
 
     def _assay_count_pass(self, *_: object) -> None:
-        """Tell all trackers that a new pass begins.
+        """Start a new list in all trackers, at the start of a forward pass.
 
-        Return None, because torch would use another value as the pass's arguments.
+        Return None, because torch would use any other value as the pass's arguments.
         """
         for tracker in self._trackers_dict.values():
             tracker.incre_next_index()
 
     def _assay_modules(self, wanted: object) -> Record:
-        """Return the selected modules by name. `wanted` is a pattern for names, a list of names, or a class."""
+        """Return the selected modules by name. `wanted` is a regular expression, a list of names, or a class."""
         named = dict(self.model.named_modules())
         if isinstance(wanted, type):
             return {n: m for n, m in named.items() if isinstance(m, wanted)}
@@ -97,7 +98,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         return chosen
 
     def add_tracker(self, module_name: object, tracker: Any) -> None:
-        """Attach a tracker to modules. It starts a new list of values with each pass of the model."""
+        """Attach a tracker to modules. Each forward pass of the model starts a new list of values."""
         # As upstream, trackers choose modules by name only: for a class, `track` raises an error.
         is_class = isinstance(module_name, type)
         matching = {} if is_class else self._assay_matching(module_name)
@@ -162,8 +163,8 @@ def former_name(name: str) -> str:
 def _hooked(name: str) -> Function:
     """Return a method that registers torch hooks of the kind `name`.
 
-    It is called with `(hook)` for the model itself, or with `(names, hook)` for some of its modules. The hook may
-    have a parameter `module_name`.
+    It is called as `(hook)` for the model itself, or as `(names, hook)` for some of its
+    modules. The hook may have a parameter `module_name`.
     """
 
     def register(self: WhiteBox, first: Any, *args: Any, **options: object) -> object:
@@ -193,7 +194,7 @@ def _check_parameters(
     name: str,
     skip: int = 0,
 ) -> None:
-    """Raise if the parameters of a replacement, without the first `skip`, do not begin with those of the original."""
+    """Raise unless a replacement's parameters, after the first `skip`, begin with those of the original."""
     before = list(inspect.signature(old).parameters)
     after = list(inspect.signature(new).parameters)[skip:]
     if before != after[: len(before)]:
@@ -244,7 +245,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         self._assay_watch()
 
     def _assay_holders(self) -> list[Any]:
-        """Return the objects that may have a chat template: the processor, and its tokenizer if there is one."""
+        """Return the objects that may have a chat template: the processor, and its tokenizer if it has one."""
         processor = self.processor
         has_tokenizer = hasattr(processor, "tokenizer")
         return [processor, processor.tokenizer] if has_tokenizer else [processor]
@@ -273,10 +274,11 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         tokenize: bool = False,
         **kwargs: object,
     ) -> object:
-        """Render a conversation as a prompt, or a list of conversations as a list. The turn to write comes last.
+        """Render a conversation as a prompt, or a list of conversations as a list. The model's turn comes last.
 
-        The template is the argument, else `self.prompt_template`, else the default one. Under upstream's rules,
-        messages keep their order, and are passed to the template unchanged.
+        The template is the argument, else `self.prompt_template`, else the default one.
+        Under upstream's rules, messages keep their order, and are passed to the
+        template unchanged.
         """
         if conversation and not isinstance(conversation[0], Mapping):
             return [
@@ -286,11 +288,11 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         template = self.prompt_template if prompt_template is None else prompt_template
         follows_upstream = is_upstream("testbed")
         if tokenize:
-            # Only ids, regardless of the library's default.
+            # Return only ids, regardless of the library's default.
             kwargs.setdefault("return_dict", False)
         if template is None and not self._assay_is_bare:
             template = self._assay_default_template()
-            is_own = self._assay_speaks_own_template
+            is_own = self._assay_uses_own_template
         else:
             is_own = template is None
         if follows_upstream:
@@ -301,7 +303,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
             conversation, asks=bool(kwargs.pop("add_generation_prompt", False))
         )
         if is_own:
-            # The processor's own template does not know open messages: it writes the assistant's header itself.
+            # The processor's own template cannot render messages without content: it adds the assistant's header.
             with_content = [message for message in messages if "content" in message]
             kwargs["add_generation_prompt"] = len(with_content) < len(messages)
             messages = with_content
@@ -320,16 +322,17 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
 
     @property
     def _assay_is_bare(self) -> bool:
-        """Return True if the class defines no template. Its processor may still be able to render conversations."""
+        """Return True if the class defines no template. Its processor may still have one."""
         return type(self).default_prompt_template is ModelBase.default_prompt_template
 
-    _assay_speaks_own_template = _assay_is_bare
-    """True if the default template is the one of the processor or the model."""
+    _assay_uses_own_template = _assay_is_bare
+    """True if the class uses the chat template of the processor or the tokenizer."""
 
     def _assay_apply(self, template: str | None) -> Function:
         """Return the function that renders a conversation with a template.
 
-        It is a method of the processor, or of its tokenizer, or else assay's own function.
+        It is the `apply_chat_template` of the processor or its tokenizer, or else
+        assay's own function.
         """
         apply = next(
             (
@@ -385,7 +388,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         text: Any,
         prompt_template: str | None = None,
     ) -> Any:
-        """Render conversations as prompts that the model continues with its turn.
+        """Render conversations as prompts that end where the model's turn begins.
 
         A subclass may override `apply_prompt_template` under either spelling.
         """
@@ -410,7 +413,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         return_generated_ids: bool = False,
         **generate_args: object,
     ) -> object:
-        """Return the text that the model adds to each prompt.
+        """Return the model's continuation of each prompt.
 
         Call it as `generate(images, text)` or `generate(text)`.
         """

@@ -1,4 +1,4 @@
-"""Use a `ModelBase` subclass of a user's file as a model: it gets batches of conversations and images."""
+"""Use a `ModelBase` subclass in a user's file as a model, which gets batches of conversations and images."""
 
 import inspect
 from collections.abc import Sequence
@@ -35,11 +35,11 @@ OPTIONS = {
     "repetition_penalty": "repetition_penalty",
     "n": "num_return_sequences",
 }
-"""assay's generation options under the names that `generate` of `transformers` uses."""
+"""assay's generation options, each with its name in `generate` of `transformers`."""
 
 
 def model(reference: str, args: Fields) -> Model | None:
-    """Return the model of a testbed file; `None` if the file defines none and the reference names none."""
+    """Return the model of a testbed file; `None` if the file defines none and the reference selects none."""
     from .testbed_model_bases import ModelBase
 
     file, attribute = split_reference(reference)
@@ -104,7 +104,7 @@ def adapt(
 
 
 class _Adapter:
-    """The object with which `FunctionModel` answers batches of requests."""
+    """The object that answers batches of requests for `FunctionModel`."""
 
     build: Any
     """The user's class, or a function that creates the user's object."""
@@ -116,7 +116,8 @@ class _Adapter:
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Return the answers of a batch.
 
-        If options differ between requests, the model is asked one request at a time.
+        If options differ between requests, the model is called for one request at a
+        time.
         """
         options = requests[0].options
         if any(request.options != options for request in requests):
@@ -150,7 +151,7 @@ class _Adapter:
 
 
 def conversation(request: Request) -> list[Record]:
-    """Convert messages to the testbed's form: placeholders for images, and no content in the turn to write."""
+    """Convert messages to the testbed's form: images become placeholders, and the model's turn has no content."""
     return [_turn(message) for message in request.prompt.messages]
 
 
@@ -169,7 +170,7 @@ def _turn(message: Message) -> Record:
 
 
 def generate_options(options: GenerateOptions) -> Record:
-    """Return the options that were set, as `generate` of `transformers` takes them. Temperature 0 is greedy."""
+    """Return arguments for `generate` of `transformers` from the options that were set. Temperature 0 means greedy."""
     named: Record = {}
     for name, value in options.given().items():
         if name in OPTIONS:

@@ -38,13 +38,13 @@ ROWS_LOOKED_AT = 50
 
 @dataclass(frozen=True, slots=True)
 class RetrievedTask(Task):
-    """A task whose scorers may be named after the user's own `evaluate` metrics. Other names are assay's scorers."""
+    """A task whose scorers may be the user's own `evaluate` metrics, given by name."""
 
     find: Callable[[str], FolderMetric | None] | None = None
-    """Returns the user's metric for a name, or `None`."""
+    """Function that returns the user's metric for a name, or `None`."""
 
     def but(self, **changes: Any) -> "RetrievedTask":
-        """Return a copy with some fields changed. A scorer's name is looked up among the user's metrics first."""
+        """Return a copy with some fields changed. Names of scorers are first looked up among the user's metrics."""
         if self.find is not None and "scorers" in changes:
             changes["scorers"] = tuple(
                 (isinstance(scorer, str) and self.find(scorer)) or scorer
@@ -198,10 +198,10 @@ def _data(
     loaded: Loaded,
     run: RunOptions,
 ) -> tuple[Any, Fewshot]:
-    """Return where the rows and the shots of a dataset come from.
+    """Return the source of a dataset's rows and of its shots.
 
-    Rows come from the loading script, from `--data`, or from a file next to the user's file. Without any of these,
-    the run fails later with the file names that were tried.
+    Rows come from the loading script, from `--data`, or from a file next to the user's
+    file. If all are missing, the run fails later with the file names that were tried.
     """
     if loaded.script is not None:
         script = ScriptData(
@@ -224,7 +224,7 @@ def _data(
 
 
 def _check_reading(task: Task, run: RunOptions) -> None:
-    """Raise if a post-process maps all answers in the data to one result. It would count wrong predictions as right."""
+    """Raise if a post-process maps all answers in the data to one result. Wrong predictions would count as correct."""
     accuracy = task.scorers[0]
     postprocess = accuracy.reading.postprocess
     source = run.data or task.dataset

@@ -1,7 +1,7 @@
 """Prompt templates of the testbed: Jinja over `messages`, rendered in a sandbox like chat templates.
 
-A template accepts content as texts or as lists of parts, rarely both. Whichever form a retriever uses, assay renders
-the form in which no text is lost.
+A template accepts content as strings or as lists of parts, rarely both. Whichever form
+a retriever uses, assay renders the form in which no text is lost.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ class _Generation(Extension):
 
 @lru_cache(maxsize=1)
 def environment() -> PlainSandbox:
-    """Return the Jinja environment. Lines with only a block tag add no blanks, as chat templates expect."""
+    """Return the Jinja environment. As in chat templates, a line with only a block tag produces no output."""
     sandbox = PlainSandbox(
         trim_blocks=True,
         lstrip_blocks=True,
@@ -72,10 +72,10 @@ def arranged(
     *,
     asks: bool,
 ) -> list[Record]:
-    """Move the turn that the model writes to the end of a conversation. With `asks`, add this turn if it is missing.
+    """Move the model's turn to the end of a conversation. With `asks`, add this turn if it is missing.
 
-    The role of an added turn is the one that ended earlier rounds, otherwise the assistant, and never that of the
-    last message.
+    An added turn has the role that ended earlier rounds, otherwise the assistant's, and
+    never that of the last message.
     """
     messages = [dict(message) for message in query_last(conversation)]
     if asks and all("content" in message for message in messages):
@@ -90,10 +90,11 @@ def in_either_form(
     conversation: Conversation,
     renders: Render,
 ) -> str:
-    """Render the conversation as it is, or with content as lists or as texts if that loses less text.
+    """Render the conversation unchanged, or with content as lists or as strings if that loses less text.
 
-    A label that is a number or a bool becomes text if the template cannot render it otherwise. If the original form
-    fails and no form renders everything, the error of the original form is raised.
+    A label that is a number or a bool becomes text if the template cannot render it
+    otherwise. If the original form fails and no form renders everything, the error of
+    the original form is raised.
     """
     failure: Exception | None = None
     best: tuple[int, str] | None = None
@@ -119,7 +120,7 @@ def lost(
     conversation: Conversation,
     text: str,
 ) -> list[str]:
-    """Return the texts of a conversation that are missing from its rendering."""
+    """Return the parts of a conversation's text that are missing from its rendering."""
     missing = []
     for message in conversation:
         for piece in _texts(message):
@@ -137,7 +138,7 @@ def _texts(message: Fields) -> list[str]:
 
 
 def _as_lists(message: Fields) -> Fields:
-    """Return a message with its content as a list of parts. The content of an initial system text stays text."""
+    """Return a message with its content as a list of parts. The content of an initial system prompt stays a string."""
     if "content" not in message:
         return message
     if str(message.get("role", "")).lower() in HEAD_ROLES:
@@ -155,7 +156,7 @@ def _part(piece: object) -> Fields:
 
 
 def _as_texts(message: Fields) -> Fields:
-    """Return a message with its content as one text. A list with images stays a list."""
+    """Return a message with its content as one string. A list with images stays a list."""
     if "content" not in message:
         return message
     parts = [_part(piece) for piece in pieces_of(message)]

@@ -30,7 +30,7 @@ _ENCODED = frozenset({"bytes", "path"})
 
 
 def as_item(row: Fields) -> Record:
-    """Return a copy of a row for a retriever. Images stored as `{"bytes", "path"}` are opened as PIL images."""
+    """Return a row as the retriever's argument: a copy in which `{"bytes", "path"}` images are PIL images."""
     return {name: _opened(value) for name, value in row.items()}
 
 
@@ -51,7 +51,7 @@ def _opened(value: object) -> object:
     else:
         origin = Path(source)
         image = pillow.open(source)
-    # The dataset's own bytes are sent as long as nobody changes the image.
+    # Kept with the image, so that the dataset's bytes are sent unless the image was changed.
     image.assay_origin = origin  # type: ignore[attr-defined]
     return image
 
@@ -67,13 +67,13 @@ class Retrieval:
 
     @property
     def source(self) -> str:
-        """Name of the dataset and digest of the retriever's code. If it changes, so may the prompts."""
+        """The dataset's name and a digest of the retriever's code. A new digest means that prompts may change."""
         return f"{self.name} {code_digest(self.retriever)}"
 
     def messages(self, row: object, *, is_last: bool) -> tuple[Message, ...]:
         """Return the conversation of a row: as a query without its answer (`is_last`), or as an example with it.
 
-        An error names the retriever's line.
+        An error in the retriever is reported with its line.
         """
         retrieved = self._retrieved(row, is_last)
         try:
@@ -85,7 +85,7 @@ class Retrieval:
     def _retrieved(self, row: object, is_last: bool) -> object:
         """Call the retriever with a row, whose images are opened first, and return its result."""
         item = row
-        # The type is compared first, because asking for a Mapping costs more than the copy.
+        # Compare the type first, because `isinstance` with Mapping takes longer than the copy.
         if type(row) is dict or isinstance(row, Mapping):
             item = as_item(row)
         try:
@@ -101,11 +101,11 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class ToSample:
-    """Turns a row into a sample. Its target is the text that the retriever adds when the row is a solved example."""
+    """Converts a row to a sample. Its target is the text that the retriever adds when the row is a solved example."""
 
     retrieval: Retrieval
     column: str | None = None
-    """The column with the target. None takes the text that the retriever adds in a solved example."""
+    """The column with the target. If None, the target is the text that the retriever adds in a solved example."""
 
     def __call__(self, row: Fields) -> Sample:
         query = self.retrieval.messages(row, is_last=True)
@@ -118,9 +118,9 @@ class ToSample:
         return Sample("", "" if has_media else query, target, (), row)
 
     def _shown_answer(self, row: Fields, query: tuple[Message, ...]) -> str | None:
-        """Return the answer of a row, as the retriever shows it in a solved example.
+        """Return the answer in a row's conversation as a solved example.
 
-        Return `None` if the retriever cannot show it. The model is asked in either case.
+        Return `None` if the retriever raises an error. Such a row is still evaluated.
         """
         try:
             solved = self.retrieval.messages(row, is_last=False)
@@ -130,7 +130,7 @@ class ToSample:
 
 
 class Conversation:
-    """Builds the prompts of a registered dataset: its retriever writes the query and the solved examples."""
+    """Builds the prompts of a registered dataset. The retriever writes the query and the solved examples."""
 
     def __init__(self, retrieval: Retrieval) -> None:
         self.retrieval = retrieval
@@ -158,7 +158,7 @@ class Conversation:
 
 @contextmanager
 def as_template_errors(where: str) -> Iterator[None]:
-    """Convert a data error in the block to a template error. `where` says which prompt was built."""
+    """Convert a data error in the block to a template error, with `where` as its location."""
     try:
         yield
     except DataError as error:
@@ -171,7 +171,7 @@ def as_template_errors(where: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Reading:
-    """Prepares a text for comparison: cut at a stop word, stripped, and post-processed by the registered function."""
+    """Prepares text for comparison: cut at a stop word, stripped, and post-processed by the registered function."""
 
     postprocess: Callable[[str], Any] | None = None
     stop: tuple[str, ...] = ()
@@ -184,7 +184,7 @@ class Reading:
 
     @property
     def defined_at(self) -> str:
-        """Return the location of the post-process as ` (file.py:12)`; empty if there is none."""
+        """Return the location of the post-process as ` (file.py:12)`; empty without a post-process."""
         if self.postprocess is None:
             return ""
         return f" ({defined_at(self.postprocess)})"
@@ -192,11 +192,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Score 1 if prediction and target are equal after the post-process, otherwise 0."""
+    """Scorer: 1 if prediction and target are equal after the post-process, otherwise 0."""
 
     reading: Reading
     typed: bool = False
-    """True to compare the target, a value of a column, as it is; False to post-process it like a prediction."""
+    """True to compare predictions with an unprocessed column value; False to post-process the target, too."""
     name: ClassVar[str] = "accuracy"
 
     def __call__(self, sample: Sample, output: Output) -> Score:

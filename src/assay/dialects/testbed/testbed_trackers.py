@@ -1,8 +1,8 @@
 """Trackers: record inputs, outputs, gradients or local variables of a model's modules, pass by pass.
 
-A tracker has a list with one list for each pass. The inner list has one entry for each module that ran, in order. If
-a tracker is attached by `add_tracker`, each pass of the model starts a new inner list; otherwise a module that runs
-again starts one.
+A tracker has a list with one inner list for each pass, which has one entry for each
+module that ran, in order. If a tracker is attached by `add_tracker`, each pass of the
+model starts a new inner list; otherwise a module that runs again starts one.
 """
 
 import copy
@@ -20,7 +20,7 @@ from ..shapes import Function
 
 
 def try_inject_params(fn: Function, **kwargs: object) -> Function:
-    """Bind those keywords for which the function has parameters; all of them if it takes `**kwargs`."""
+    """Bind the keyword arguments that the function accepts; all of them if it has `**kwargs`."""
     bound = accepted_by(fn, kwargs)
     if bound:
         return partial(fn, **bound)
@@ -72,7 +72,7 @@ _ids = count()
 
 @dataclass
 class _Handle:
-    """A handle like those of torch's hooks: calling its `remove` detaches a tracker."""
+    """A handle, like those of torch's hooks, whose `remove` detaches a tracker."""
 
     remove: Callable[[], object]
 
@@ -177,7 +177,7 @@ class TrackerBase:
         self._handles.append(_Handle(partial(trackers_dict.pop, self.id, None)))
 
     def keep(self, module: object, **values: object) -> None:
-        """Record values of a torch module, such as its inputs or gradients, for the forward pass in progress."""
+        """Record values of a torch module, such as its inputs or gradients, in the list of the current forward pass."""
         if self._counts_itself:
             if self._ran.get(id(module), True):
                 self._begin()
@@ -214,7 +214,7 @@ class _HookTracker(TrackerBase):
     """Records the values that torch passes to a hook of the modules, under the names in `fields`."""
 
     register: ClassVar[str]
-    """The method of a module that registers the hook."""
+    """Name of the module's method that registers the hook."""
 
     def __init__(self, on_device: object = False) -> None:
         super().__init__(self.fields, on_device)
@@ -241,7 +241,7 @@ class GradTracker(_HookTracker):
 
 
 class LocalsTracker(TrackerBase):
-    """Records local variables of a method of the modules, at the moment when it returns.
+    """Records local variables of a method of the modules, at the time it returns.
 
     `get(name)` returns the values.
     """

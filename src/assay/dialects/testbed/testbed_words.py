@@ -1,6 +1,7 @@
-"""Split short texts into words, as in the Penn Treebank, and return the stems of words. No corpus is needed.
+"""Split short texts into words, as in the Penn Treebank, and find the stems of words. No corpus is needed.
 
-Punctuation and endings such as `'s` and `n't` are words too. Slashes, hyphens and dots inside a word do not split it.
+Punctuation and endings such as `'s` and `n't` are words too. Slashes, hyphens and dots
+inside a word do not split it.
 """
 
 import re
@@ -38,7 +39,7 @@ _UNCHANGED = frozenset(_STEMS["unchanged"].split())
 
 
 def stemmed(text: str) -> str:
-    """Return the stems of a text's words, joined by blanks: `men's shirts` becomes `man 's shirt`."""
+    """Return the stems of a text's words, joined by spaces: `men's shirts` becomes `man 's shirt`."""
     return " ".join(stem(word) for word in words_of(text))
 
 
@@ -68,9 +69,9 @@ def _singular(word: str) -> str:
 
 
 def _verb(base: str, word: str) -> str:
-    """Return the infinitive for a word ending in `-ing`, whose part before `-ing` is `base`: `ride` for `rid`.
+    """Return the infinitive for a word such as `riding`, where `base` is the part before `-ing`.
 
-    If that part has no vowel, as in `thing`, return the word.
+    If that part has no vowel, as in `thing`, return the word unchanged.
     """
     low = base.lower()
     if not any(letter in "aeiouy" for letter in low):

@@ -1,6 +1,7 @@
-"""ULMEvalKit compatibility: datasets and models written for it run unchanged.
+"""Compatibility layer for ULMEvalKit: datasets and models written for it run unchanged.
 
-Parts are imported when they are used, so checking whether a file belongs to ULMEvalKit is fast.
+Modules are imported on demand, so that checking whether a file belongs to ULMEvalKit is
+fast.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """Return the same tasks under ULMEvalKit's own rules: each prompt starts from the same seed, `$SEED` or 42."""
+    """Return the same tasks under ULMEvalKit's own rules: `$SEED` (default 42) seeds each prompt."""
     from ..protocol import UPSTREAM, following
     from .dataset_tasks import tasks_of
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..kits.user_code import speaks_of_drawing
+from ..kits.user_code import mentions_image_generation
 from ..placing import facade_names, tree_above
 from ..placing import home_of as package_of
 
@@ -23,7 +23,7 @@ def claims(
         return None
     if tree_above(path.resolve(), NAMES) is not None:
         return "is in a tree of ulmeval"
-    if speaks_of_drawing(path):
+    if mentions_image_generation(path):
         home = package_of(path.resolve(), NAMES)
     else:
         home = None

@@ -1,4 +1,4 @@
-"""Make tasks from a user's ULMEvalKit file: one for each dataset name that its classes support."""
+"""Make tasks from a user's ULMEvalKit file: one for each dataset that its classes support."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,7 +88,7 @@ def assay_benchmark(name: str) -> str | None:
 def upstreams_class(name: str) -> type | None:
     """Return ULMEvalKit's own class for one of its benchmarks, if its rules were chosen; else None.
 
-    Raise if ULMEvalKit has neither a checkout here nor an installed package.
+    Raise if there is neither a checkout of ULMEvalKit here nor an installed package.
     """
     if assay_benchmark(name) is None or not is_upstream("ulmeval"):
         return None
@@ -103,7 +103,7 @@ def upstreams_class(name: str) -> type | None:
 
 
 def _names(cls: Any, run: RunOptions) -> list[str]:
-    """Return the dataset names that a class declares; if it declares none and `--data` is given, the class name."""
+    """Return the dataset names that a class declares. Without any, and with `--data`, return the class's name."""
     return list(cls.supported_datasets()) or ([cls.__name__] if run.data else [])
 
 
@@ -129,7 +129,7 @@ def _from_config(
     wanted: str | None,
     run: RunOptions,
 ) -> list[Task]:
-    """Return the tasks of all datasets in a JSON config, or of the dataset `wanted` only."""
+    """Return the tasks of all datasets in a JSON config, or only of the dataset called `wanted`."""
     config = read_config(Path(path).expanduser(), ("data",))
     data = config["data"]
     names = list(data)
@@ -155,7 +155,7 @@ def _from_config(
 
 
 def _from_table(path: Path, run: RunOptions) -> Task:
-    """Make a task from a TSV without a class, of text prompts or of images and text. It is not evaluated."""
+    """Make a task from a TSV of prompts, with or without images, that has no dataset class. It is not evaluated."""
     from ...datasets.files import open_file
 
     if not path.is_file():
@@ -218,7 +218,7 @@ class GuestPrompt:
 
 
 def generations(cls: type, name: str) -> int:
-    """Return the number of images per prompt: from the class, else ULMEvalKit's for its own benchmarks, else one."""
+    """Return the number of images per prompt: the class's own, else ULMEvalKit's for its benchmarks, else one."""
     declared = getattr(cls, "NUM_GENERATIONS", None)
     if declared is not None:
         return int(declared)

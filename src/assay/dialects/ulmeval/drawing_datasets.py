@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 __all__ = ["dump", "load"]
-"""Functions of another module that `ulmeval.dataset` exports, too."""
+"""Functions of another module that are also exported by `ulmeval.dataset`."""
 
 CLASSES: list[Any] = []
 """Dataset classes of user files, in the order of their definition. The newest one that supports a name is used."""
 
 
 class TableDataset(TableRows):
-    """A dataset with a table of prompts, `self.data`. Subclasses define the table's location and the prompts."""
+    """A dataset with a table of prompts, `self.data`. Subclasses define the source of the table, and the prompts."""
 
     def __init_subclass__(cls, **settings: object) -> None:
         super().__init_subclass__(**settings)
@@ -48,21 +48,21 @@ class TableDataset(TableRows):
         url: str,
         file_md5: str | None = None,
     ) -> "DataFrame":
-        """Return the table behind a URL as a data frame: from `$LMUData` if it is there, else downloaded."""
+        """Return the table at a URL as a data frame. An existing file in `$LMUData` is used instead of a download."""
         path, other = self._assay_paths(url)
         self.data_path = str(path)
         return read_table(fetched_table(url, path, file_md5, other), self)
 
     def _assay_paths(self, url: str) -> tuple[Path, Path]:
-        """Return the path for the download, `$LMUData/<dataset>.tsv`, and a second path at which the table may be.
+        """Return the path for the download, `$LMUData/<dataset>.tsv`, and an alternative path of the table.
 
-        The second has the file name in the URL.
+        The alternative has the file name in the URL.
         """
         root = Path(LMUDataRoot())
         return root / f"{self.dataset_name}.tsv", root / url.split("/")[-1]
 
     def display(self, line: object) -> None:
-        """Print a row, and show its images if it has any."""
+        """Print a row, and show any images in it."""
         mmqa_display(self._assay_line(line))
 
     def evaluate(self, eval_file: str, **judge_kwargs: object) -> object:
@@ -71,12 +71,12 @@ class TableDataset(TableRows):
 
 
 class TextBaseDataset(TableDataset):
-    """A table of text prompts. Subclasses define the prompts and how the drawn images are scored."""
+    """A table of text prompts. Subclasses define the prompts and the scoring of the generated images."""
 
     MODALITY: ClassVar[str] = "TEXT"
     TYPE: ClassVar[str] = "T2I"
     _assay_prompts: ClassVar[tuple[str, ...]] = ("question", "prompt")
-    """Names of columns that may hold the prompt."""
+    """Names of columns that may contain the prompt."""
 
     def __init__(
         self,
@@ -88,9 +88,9 @@ class TextBaseDataset(TableDataset):
         self.post_build(dataset)
 
     def _assay_paths(self, url: str) -> tuple[Path, Path]:
-        """Return the path for the download, with the file name in the URL, and a second path at which the table may be.
+        """Return the path for the download, with the file name in the URL, and an alternative path of the table.
 
-        The second is `$LMUData/<dataset>.tsv`.
+        The alternative is `$LMUData/<dataset>.tsv`.
         """
         named, in_url = super()._assay_paths(url)
         return in_url, named
@@ -115,7 +115,7 @@ def img_root_map(dataset: str) -> str:
 
 
 class ImageBaseDataset(TableDataset):
-    """A table of prompts with images. An image is a base64 text, the index of another row, a list, or a path."""
+    """A table of prompts with images. An image is a base64 string, the index of another row, a list, or a path."""
 
     MODALITY: ClassVar[str] = "IMAGE"
     TYPE: ClassVar[str] = "IT2I"
@@ -141,8 +141,9 @@ class ImageBaseDataset(TableDataset):
     def dump_image(self, line: "Series") -> list[str]:
         """Write the images of a row to files and return their paths.
 
-        The names come from `image_path`, else they are `<index>.jpg`, or `<index>_<number>.png` for several images. A
-        file of that name with other pixels is not overwritten; the image then gets a different name.
+        The names come from `image_path`; otherwise they are `<index>.jpg`, or
+        `<index>_<number>.png` for several images. If a file of that name has other
+        pixels, it is kept and the image gets a different name.
         """
         named = line.get("image_path")
         has_names = named is not None and not _is_empty(named)
@@ -213,17 +214,18 @@ SPECIALISTS: dict[str, tuple[str, str, str]] = {
         "damo/mplug_visual-question-answering_coco_large_en",
     ),
 }
-"""Judges that are not language models, such as detectors: the module in a checkout, the class, and its weights."""
+"""Judges that are not language models, such as detectors, each with its module, its class and its weights."""
 DEBUG_MESSAGE = (
     "Ask the judge one question by itself: OpenAIWrapper('gpt-4o').generate('Hello!')"
 )
 
 
 def build_judge(guest: object = None, **kwargs: Any) -> object:
-    """Return the judge that a user's `evaluate` names as `model`.
+    """Return the judge for a user's `evaluate`; the argument `model` selects it.
 
-    It is any assay model (`openai/…`, `file.py:fn`), or a model at an OpenAI endpoint. Detectors and similar judges are
-    classes of ULMEvalKit, which `guest` loads from its checkout.
+    It is any assay model (`openai/…`, `file.py:fn`), or a model at an OpenAI endpoint.
+    Detectors and similar judges are classes of ULMEvalKit, which `guest` loads from its
+    checkout.
     """
     name = kwargs.pop("model", None)
     kwargs.pop("nproc", None)
@@ -254,14 +256,14 @@ def _specialist(
 
 
 def names_for(guest: object) -> Record:
-    """Return `build_judge` for the user files that `guest` loads. It finds ULMEvalKit's own judges near these files."""
+    """Return a `build_judge` for the user files that `guest` loads. It finds ULMEvalKit's own judges near them."""
     return {"build_judge": partial(build_judge, guest)}
 
 
 IMAGE_DATASET: list[Any] = []
 TEXT_DATASET: list[Any] = []
 DATASET_CLASSES: list[Any] = []
-"""Dataset classes that user files append. A class that a file only defines is found without this list."""
+"""List to which user files append dataset classes. Classes that a file only defines are found without it."""
 
 
 _KNOWN = KnownClasses(CLASSES, DATASET_CLASSES, IMAGE_DATASET, TEXT_DATASET)

@@ -28,7 +28,8 @@ from .ulmeval_drawing import (
 class BaseModel(MessageModel):
     """Base of models that generate images.
 
-    Subclasses write `generate_inner(message, dataset=None) -> PIL.Image`, and may write a batch hook for n images.
+    Subclasses define `generate_inner(message, dataset=None) -> PIL.Image`, and
+    optionally a batch method for n images.
     """
 
     INTERLEAVE: ClassVar[bool] = False
@@ -42,8 +43,9 @@ class BaseModel(MessageModel):
     ) -> list[Any]:
         """Return a list of `num_generations` images for a message: text, a dict, or a list of strings or dicts.
 
-        Data URLs, existing paths and http(s) URLs with a media suffix count as images. Random generators are seeded
-        from `$SEED` (42) and the message; the same message asked again gives other images.
+        Data URLs, existing paths and http(s) URLs with a media suffix count as images.
+        Random generators are seeded from `$SEED` (default 42), the message, and the
+        number of earlier calls with the same message.
         """
         entries = self._assay_entries(message)
         if as_upstream():
@@ -60,7 +62,7 @@ class BaseModel(MessageModel):
         message: list[dict[str, str]],
         dataset: str | None = None,
     ) -> tuple[str, str | None]:
-        """Return a message's texts as one text, and its first image, for models that accept only these."""
+        """Return a message's texts as one string, and its first image, for models that accept only these."""
         images = values_of(message, "image")
         if len(images) > 1:
             warnings.warn(
@@ -73,7 +75,7 @@ class BaseModel(MessageModel):
 class BaseAPI(ApiCalls):
     """Base of models behind an API. Answers may be images.
 
-    Subclasses write `generate_inner(inputs, **kwargs) -> (ret_code, answer, log)`.
+    Subclasses define `generate_inner(inputs, **kwargs) -> (ret_code, answer, log)`.
     """
 
     def _assay_read(self, message: object) -> Entries:
@@ -83,7 +85,8 @@ class BaseAPI(ApiCalls):
 class OpenAIWrapper(BaseAPI):
     """A text model by name: `openai/…`, `file.py:fn` and so on. Any other name is a model at `$OPENAI_BASE_URL`.
 
-    In a run, the journal stores its answers: a question is not asked twice, and an interrupted evaluation resumes.
+    In a run, the journal stores its answers: a question is not sent twice, and an
+    interrupted evaluation resumes.
     """
 
     def __init__(
@@ -109,7 +112,7 @@ class OpenAIWrapper(BaseAPI):
         inputs: object,
         **kwargs: object,
     ) -> tuple[int, Any, Any]:
-        """Return code, answer and log of one question. assay has already retried if that may help."""
+        """Return code, answer and log for one question. assay has already retried errors that may be temporary."""
         output = self._assay_judge.ask(
             as_prompt(inputs).messages,
             self.system_prompt,

@@ -1,7 +1,8 @@
 """Run ULMEvalKit's command: every model on every dataset. The same command resumes each of these runs.
 
-ULMEvalKit's files are next to the run folders: `<work_dir>/<model>/T<day>_G<commit>/<model>_<dataset>.pkl` with the
-files that `evaluate` wrote, and links to the newest of them in `<work_dir>/<model>/`.
+ULMEvalKit's files are written next to the run folders:
+`<work_dir>/<model>/T<day>_G<commit>/<model>_<dataset>.pkl` with the files that
+`evaluate` wrote, and links to the newest of them in `<work_dir>/<model>/`.
 """
 
 import os
@@ -64,7 +65,7 @@ def run_pair(
     settings: Settings,
     watcher: Watcher | None,
 ) -> RunResult:
-    """Run one model on one dataset in a run folder of its own, and write ULMEvalKit's files next to it."""
+    """Run one model on one dataset in a separate run folder, and write ULMEvalKit's files next to it."""
     work_dir = Path(os.environ.get("MMEVAL_ROOT") or settings.work_dir)
     label = file_label(pair.model_name)
     stem = f"{label}_{file_name(pair.dataset_name, 80)}"
@@ -121,7 +122,7 @@ def _with_predictions(
     home: Path,
     stem: str,
 ) -> Pair:
-    """Return the pair for `--mode eval`: if there is a new prediction file, its answers take the place of the model."""
+    """Return the pair for `--mode eval`. If there is a new prediction file, its answers replace the model."""
     if isinstance(pair.model, Imported):
         return pair
     folder = home / f"{stem}.run"
@@ -146,7 +147,7 @@ def _with_predictions(
 
 
 def _refuse_other_dataset(pair: Pair, options: RunOptions) -> None:
-    """Raise if the prediction file that a run reads is not about its dataset, judged by rows and questions."""
+    """Raise if the rows and questions of a prediction file show that it was made from another dataset."""
     if not isinstance(pair.model, Imported) or not _is_guest(pair):
         return
     task = tasks_of(pair.reference, options)[0]
@@ -196,9 +197,10 @@ def write_promised(
     stem: str,
     source: GuestSamples,
 ) -> list[str]:
-    """Write a run's prediction file into today's folder, with a link in the folder above. Return the file's digest.
+    """Write a run's prediction file into today's folder, with a link in the parent folder. Return the file's digest.
 
-    Files that `evaluate` wrote there get links, too. If nothing was answered, no file is written.
+    Files that `evaluate` wrote there get links, too. Without answers, no file is
+    written.
     """
     digests: list[str] = []
     files = files_of(today, stem)

@@ -1,7 +1,8 @@
 """Send one prompt to a user's image model in ULMEvalKit's form, and get n images.
 
-The batch hook is called once per prompt under either of its names: the document says `batch_generation_inner`, the
-code says `batch_generate_inner`. If there is none, `generate_inner` is called n times.
+The batch method is called once per prompt under either of its names:
+`batch_generation_inner` in ULMEvalKit's document, `batch_generate_inner` in its code.
+Without one, `generate_inner` is called n times.
 """
 
 import hashlib
@@ -24,9 +25,10 @@ HOOKS = ("batch_generation_inner", "batch_generate_inner")
 DEFAULT_SEED = "42"
 PNG_MODES = frozenset({"1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA"})
 SMALL_PIXELS = 64 * 64
-"""Pixels of the largest image that the model's thread only copies. It is encoded when it is stored.
+"""Largest size in pixels of images that are copied in the model's thread and encoded when they are stored.
 
-Encoding lets other threads run, so a model that answers at once would seem slow.
+Encoding lets other threads run. A model that answers at once would seem slower than it
+is.
 """
 _calls: Counter[str] = Counter()
 
@@ -79,7 +81,7 @@ def is_image(thing: object) -> bool:
 
 
 def as_medium(drawing: Any) -> Image:
-    """Return a generated image as a PNG medium. Modes that PNG does not support become RGB."""
+    """Convert a generated image to a PNG image of assay. Modes that PNG does not support become RGB."""
     if isinstance(drawing, Image):
         return drawing
     if drawing.mode not in PNG_MODES:
@@ -96,7 +98,7 @@ def seed_call(
     dataset: str | None,
     n: int,
 ) -> None:
-    """Seed the random generators before a script's call, from `$SEED`, the message and how often it was sent before."""
+    """Seed the random generators before a script's call, from `$SEED`, the message and the number of earlier calls."""
     key = json.dumps([entries, dataset, n], sort_keys=True)
     seed_generators(f"{base_seed()}:{key}:{_calls[key]}")
     _calls[key] += 1
@@ -121,7 +123,7 @@ def seed_generators(text: str) -> None:
 
 
 def seed_alike(seed: int) -> None:
-    """Seed the random generators with exactly this number, so that each prompt has the same seed, as in ULMEvalKit."""
+    """Seed the random generators with this number, so that all prompts have the same seed, as in ULMEvalKit."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -146,7 +148,7 @@ def _copied(entries: Entries) -> Entries:
 def as_entries(message: object) -> Entries:
     """Convert a message (text, a dict, or a list of them) to a list of dicts.
 
-    A single text is never read as a file name.
+    A single string is never read as a file name.
     """
     return prompt_entries(_turns(message))
 
@@ -157,7 +159,7 @@ def prompt_entries(messages: Sequence[Message]) -> Entries:
 
 
 def as_prompt(message: object) -> Prompt:
-    """Return the message from a user's `build_prompt` as a prompt that asks for images."""
+    """Convert the message from a user's `build_prompt` to a prompt that requests images."""
     return Prompt(_turns(message), ("image",))
 
 
@@ -170,7 +172,7 @@ def _turns(message: object) -> tuple[Message, ...]:
 
 
 def _with_type(entry: object) -> object:
-    """Return an entry of a message, with the type `text` if it has none, as system entries do."""
+    """Return an entry of a message with a type: entries without one, such as system entries, get `text`."""
     if isinstance(entry, Mapping) and "content" not in entry:
         return {"type": "text", **entry}
     return entry

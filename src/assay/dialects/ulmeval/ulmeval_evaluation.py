@@ -1,7 +1,7 @@
-"""Call a user's `evaluate`, which computes scores from a table of all answers, without asking the model again.
+"""Call a user's `evaluate`, which computes scores from a table of all answers, without calling the model again.
 
-Its `eval_file` is a path in the run folder without a file: `load` builds the table from the run's store. Code that
-opens the file itself gets a real one while it needs it.
+Its `eval_file` is a path in the run folder without a file: `load` builds the table from
+the run's store. Code that opens the file directly gets a real one while it runs.
 """
 
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @scorers.register("images")
 @dataclass(frozen=True)
 class ImagesDrawn:
-    """Scorer that counts the images generated for a prompt. It is used if the dataset has no evaluation."""
+    """Scorer that counts the images generated for a prompt. Used for datasets without an evaluation."""
 
     name: ClassVar[str] = "images"
     reads: ClassVar[tuple[str, ...]] = ()
@@ -76,7 +76,7 @@ class ImageEvaluation(SetEvaluation):
         return prediction_path(folder, label, self.dataset_name, "pkl")
 
     def surroundings(self) -> Surroundings:
-        """Return the settings that were in effect when the dataset's task was made, with which `evaluate` runs."""
+        """Return the settings for `evaluate`: those that were in effect when the task was made."""
         return self.context
 
     def judge(self) -> str | None:
@@ -88,7 +88,7 @@ class ImageEvaluation(SetEvaluation):
         return prediction_table(self.data, rows)
 
     def predictions_digest(self, rows: Rows) -> str:
-        """Return the digest of the rows and of the images drawn for each."""
+        """Return the digest of the rows and the generated images."""
         digests = []
         for sample, output in rows:
             media = [medium for answer in output.candidates for medium in answer.media]
@@ -101,9 +101,9 @@ class ImageEvaluation(SetEvaluation):
         keep_table(self.data, self.writer.layout.folder)
 
     def evaluate(self, eval_file: Path, rows: Rows) -> Any:
-        """Return what the user's `evaluate` returns.
+        """Call the user's `evaluate`, and return its result.
 
-        If it failed to open the path, it is called again with a real file.
+        If it fails to open the path, it is called again with a real file.
         """
         evaluate = self.dataset.evaluate
         try:

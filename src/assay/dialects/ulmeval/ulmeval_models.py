@@ -1,7 +1,7 @@
-"""Adapt users' ULMEvalKit model classes to models of assay: a request is a prompt, and its n candidates are n images.
+"""Adapt users' ULMEvalKit model classes to models of assay: a request has one prompt, and its n candidates are images.
 
-The class is inspected without an instance and built on first use. Seeds come from the request's key, so the images
-of a prompt do not depend on those generated before.
+The class is inspected without an instance and built on first use. Seeds come from the
+request's key, so the images of a prompt do not depend on those generated before.
 """
 
 from functools import partial
@@ -33,7 +33,7 @@ KNOWN_TYPES = frozenset({"text", "image", "video"})
 
 
 def is_model_class(thing: object) -> bool:
-    """Return True if a class generates images, that is, if it has `generate_inner` or a batch hook."""
+    """Return True if a class generates images: it has `generate_inner` or a batch method."""
     return isinstance(thing, type) and any(
         hasattr(thing, name) for name in ("generate_inner", *HOOKS)
     )
@@ -107,7 +107,7 @@ class GuestModel(KitModel):
         return draw(model, entries, dataset, n)
 
     def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
-        """Return the prompt that the user's model builds itself, or None if it uses the benchmark's prompt."""
+        """Return the prompt from the user's model, or None if the model uses the benchmark's prompt."""
         line = sample.fields
         if not isinstance(line, Line):
             return None

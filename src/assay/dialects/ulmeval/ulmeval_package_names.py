@@ -1,4 +1,4 @@
-"""The module that replaces `ulmeval`: the public names of all its submodules, looked up on demand."""
+"""The module that replaces `ulmeval`. It provides the public names of all its submodules on demand."""
 
 from ..kits.toolkit import names_of_parts
 from .claims import NAMES

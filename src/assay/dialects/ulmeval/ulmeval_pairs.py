@@ -36,7 +36,7 @@ class Settings:
     config: str | None = None
     work_dir: str = "outputs"
     mode: str = "all"
-    """What to do: `all`, `infer` (without evaluation) or `eval` (without asking the model)."""
+    """The stages to run: `all`, `infer` (without evaluation) or `eval` (without calling the model)."""
     num_generations: int | None = None
     judge: str | None = None
     helpers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -68,7 +68,7 @@ class Pair:
 
     @property
     def data(self) -> str | None:
-        """The path of the table in `$LMUData` for an assay benchmark that ULMEvalKit calls by another name, or None."""
+        """The path of an assay benchmark's table in `$LMUData`, under ULMEvalKit's name; None if it is missing."""
         is_ours = self.reference in {*BENCHMARKS.values(), "t2i_compbench"}
         if not is_ours or self.reference == self.dataset_name:
             return None
@@ -119,7 +119,7 @@ def pairs_of(settings: Settings) -> list[Pair]:
 
 
 def _registered(entries: Sequence[str]) -> dict[str, UserFile]:
-    """Load the files given by `--register`, by path; of a folder, its Python files that are written for ULMEvalKit."""
+    """Load the files given by `--register`; of a folder, those of its Python files that are for ULMEvalKit."""
     files: list[str] = []
     for entry in entries:
         path = Path(entry).expanduser()
@@ -137,14 +137,14 @@ def _datasets(
     files: Mapping[str, UserFile],
     settings: Settings,
 ) -> dict[str, str]:
-    """Return the datasets that an entry of `--data` means: their references by name."""
+    """Return the references of the datasets in an entry of `--data`, by name."""
     if is_reference(entry) or Path(entry).suffix == ".tsv":
         options = RunOptions(trust_pickle=settings.trust_pickle, dialect="ulmeval")
         path, attribute = split_reference(entry)
         names = sorted({task.name for task in tasks_of(entry, options)})
         if not path.endswith(".py"):
             return dict.fromkeys(names, entry)
-        # Use the class that was named, even if another class of the file knows the same dataset.
+        # Use the class that the user gave, even if another class in the file declares the same dataset.
         if attribute:
             kind = attribute.partition("@")[0] + "@"
         else:
@@ -178,7 +178,7 @@ def _datasets(
 
 
 def built_in(name: str) -> str | None:
-    """Return assay's benchmark for a ULMEvalKit name, or None. With ULMEvalKit's rules, it is the name itself."""
+    """Return assay's benchmark for a ULMEvalKit name, or None; under ULMEvalKit's own rules the name itself."""
     if upstreams_class(name) is not None:
         return name
     return assay_benchmark(name)
@@ -189,7 +189,7 @@ def _model(
     files: Mapping[str, UserFile],
     settings: Settings,
 ) -> tuple[str, Any]:
-    """Return a model's name and the model. For one of assay's own models, it is the name again."""
+    """Return a model's name and the model; for one of assay's own models, the name twice."""
     args = {"use_vllm": True} if settings.use_vllm else {}
     path, attribute = split_reference(entry)
     models: dict[str, tuple[Any, Path]] = {}
@@ -222,7 +222,7 @@ def _model(
 
 
 def _imported(path: Path, settings: Settings) -> Record:
-    """Return the model that answers from the file of `--result-file`, by the name that `--model` gives."""
+    """Return a model that answers from the `--result-file`, by its name in `--model` or else the file's stem."""
     if settings.model:
         name = settings.model[0]
     else:

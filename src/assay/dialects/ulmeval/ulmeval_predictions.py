@@ -82,7 +82,7 @@ class Images(list[Any]):
 
 
 class _Packed:
-    """An image in a pickle. It is stored as the bytes of its file, which Pillow opens when the pickle is read."""
+    """An image that pickles as the bytes of its file. Pillow opens them when the pickle is read."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -94,7 +94,7 @@ class _Packed:
 
 
 def opened(data: bytes) -> "PilImage":
-    """Return the Pillow image in the bytes of an image file."""
+    """Open the bytes of an image file as a Pillow image."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(data))

@@ -1,8 +1,9 @@
 """Samples from the rows of a user's dataset object, and the copy of its table in a run folder.
 
-Each sample stores its row number in the user's data frame. The dataset object is built when its rows are first read.
-Its digest is computed from the frame, so that a changed table is noticed regardless of how `load_data` reads it. With
-the copy of the table, the run can be evaluated from its folder alone.
+Each sample stores its row number in the user's data frame. The dataset object is built
+when its rows are first read. Its digest is computed from the frame, so that it reflects
+a changed table no matter how `load_data` reads it. With the copy of the table, the run
+can be evaluated from its folder alone.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 DIGEST_ROWS = 256
 """Number of rows that are serialized at once for a digest.
 
-It is small, because a cell may hold an image of megabytes.
+It is small, because a cell may contain an image of several megabytes.
 """
 
 
@@ -73,7 +74,7 @@ class GuestData:
 
     @cached_property
     def row_digests(self) -> list[str]:
-        """A digest for each row, computed together because pandas would take a hundred times as long cell by cell."""
+        """A digest for each row. They are computed together, which is about a hundred times as fast as row by row."""
         try:
             return [
                 str(number)
@@ -135,7 +136,7 @@ class Line(Mapping[str, Any]):
 
     @property
     def row_digest(self) -> str:
-        """Return a digest of the row, which changes with any cell."""
+        """Return a digest of the row's cells."""
         return self.data.row_digests[self.row_number]
 
     def __iter__(self) -> Iterator[str]:
@@ -146,7 +147,7 @@ class Line(Mapping[str, Any]):
 
 
 class FrameRows:
-    """The rows of a user's data frame, counted from 1. The unusable rows of its table come last."""
+    """The rows of a user's data frame, counted from 1, followed by the unusable rows of its table."""
 
     path: Path | None = None
     columns: tuple[str, ...] | None = None
@@ -194,14 +195,14 @@ class GuestSamples(Samples):
         self.data = data
 
     def reading_from(self, data: str | None) -> "GuestSamples":
-        """Return new samples of the same dataset, because the user's class already reads the table `data`."""
+        """Return new samples of the same dataset. `data` needs no reading, because the user's class has read it."""
         return GuestSamples(self.data)
 
     @property
     def head(self) -> Head:
-        """Return the facts about all samples that other sources take from their first rows.
+        """Return the facts about all samples that other sources read from their first rows.
 
-        They say nothing about columns, which the user's own `build_prompt` knows.
+        They do not include columns, which are known only to the user's `build_prompt`.
         """
         return Head(None, True, "unknown")
 
@@ -230,7 +231,7 @@ TABLES = "tables"
 
 
 def keep_table(data: GuestData, folder: Path) -> None:
-    """Copy the table of a dataset into a run folder, unless it is there. Rows that user code creates have no table."""
+    """Copy the table of a dataset into a run folder, unless a copy exists. Rows created by user code have no table."""
     table: Path | None = vars(data.dataset).get(TABLE)
     if table is None or not table.is_file():
         return

@@ -1,7 +1,7 @@
 """Read a benchmark's TSV into the data frame for its class. Unusable rows are collected as errors.
 
-Only `index` is required. In `image`, indexes of other rows and list literals are replaced by images, without running
-code.
+Only `index` is required. In `image`, indexes of other rows and list literals are
+replaced by images, without running code.
 """
 
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 ALWAYS_TEXT = ("index", "prompt", "text")
-"""Columns whose cells are text even if they all look like numbers, because they identify a row or go to a model."""
+"""Columns whose cells are always text, even if they look like numbers: they identify a row or go to a model."""
 FAULTS = "_assay_faults"
-"""Name of the attribute in which a dataset object collects the errors of unusable rows."""
+"""Name of the dataset object's attribute with the errors of unusable rows."""
 TABLE = "_assay_table"
-"""Name of the attribute in which a dataset object stores the path of the file with its rows."""
+"""Name of the dataset object's attribute with the path of the table."""
 
 
 def fetched_table(
@@ -94,7 +94,7 @@ def add_fault(owner: object, fault: DataError) -> None:
 
 
 def with_index(data: "DataFrame") -> "DataFrame":
-    """Return the frame with `index` as integers if all values are integers, else as text."""
+    """Return the frame with `index` as integers if all values are whole numbers, else as strings."""
     texts = [str(value) for value in data["index"]]
     if all(_is_whole(text) for text in texts):
         return data.assign(index=[int(text) for text in texts])
@@ -116,7 +116,7 @@ def with_images(
 ) -> "DataFrame":
     """Return the frame with `image` as base64 or a list of it, and `image_path` as a path or a list.
 
-    Rows with an unusable image are left out, and their errors recorded in `owner`.
+    Rows with an unusable image are left out, and their errors are recorded in `owner`.
     """
     texts = [str(value) for value in data["index"]]
     if "image" in data:

@@ -19,7 +19,7 @@ def is_dataset_class(kind: type) -> bool:
 
 
 def named_datasets(file: UserFile) -> list[tuple[Any, str]]:
-    """Return the dataset classes of a file, each with the names of its datasets."""
+    """Return a (class, dataset name) pair for each dataset that the classes in a file declare."""
     classes: list[Any] = file.datasets
     return [(kind, name) for kind in classes for name in kind.supported_datasets()]
 
@@ -44,7 +44,7 @@ def configured_model(
     files: Sequence[UserFile],
     where: str,
 ) -> tuple[Any, Fields, Path | None]:
-    """Return the class or factory that a config entry for a model names, its arguments, and the user's file with it."""
+    """Return the class or factory for a model in a config, its arguments, and the user's file that defines it."""
     settings = dict(entry)
     class_name = settings.pop("class", None)
     if class_name is None:
@@ -75,7 +75,7 @@ def configured_dataset(
     files: Sequence[UserFile],
     where: str,
 ) -> tuple[Any, str, Fields]:
-    """Return the class that a config entry for a dataset names, the dataset name for it, and its other arguments.
+    """Return the class for a dataset in a config, the dataset name for it, and its other arguments.
 
     Arguments for which its constructor has no parameter are left out.
     """
@@ -101,7 +101,7 @@ def _class_that_knows(
     name: str,
     files: Sequence[UserFile],
 ) -> str:
-    """Return the name of the user's class that declares a dataset; the dataset's own name if none does."""
+    """Return the name of the class that declares a dataset; the dataset's own name if none does."""
     classes: list[Any] = [kind for file in files for kind in file.datasets]
     for kind in [*classes, *DATASET_CLASSES]:
         if name in kind.supported_datasets():

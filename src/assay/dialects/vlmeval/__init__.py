@@ -1,4 +1,4 @@
-"""VLMEvalKit compatibility: its TSV benchmarks, dataset classes and model classes run unchanged."""
+"""Compatibility layer for VLMEvalKit: its TSV benchmarks, dataset classes and model classes run unchanged."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """Return the tasks of a user's file; imports happen on demand."""
+    """Return the tasks of a user's file. Modules are imported on demand."""
     from . import vlmeval_planning as planning
 
     return planning.tasks(reference, run)

@@ -4,13 +4,13 @@ import ast
 from pathlib import Path
 
 from ...code.sources import parsed
-from ..kits.user_code import speaks_of_drawing
+from ..kits.user_code import mentions_image_generation
 from ..placing import facade_names, tree_above
 from ..placing import home_of as package_of
 
 NAMES = facade_names("vlmeval")
 FORK = "ulmeval"
-"""Package of ULMEvalKit, a fork with most of the same names. A file that imports it does not belong to VLMEvalKit."""
+"""Package of ULMEvalKit, a fork with most of the same names. A file that imports it is not for VLMEvalKit."""
 FORK_NAMES = {name.replace("vlmeval", FORK, 1): real for name, real in NAMES.items()}
 HEADER_BYTES = 64 * 1024
 
@@ -33,13 +33,13 @@ def claims(
 
 
 def _claims_place(path: Path) -> str | None:
-    """Return why a file's location or relative imports show that it belongs to VLMEvalKit, or None."""
+    """Return why a file belongs to VLMEvalKit, judged by its location or its relative imports, or None."""
     if not path.is_file() or tree_above(path.resolve(), FORK_NAMES) is not None:
         return None
     if tree_above(path.resolve(), NAMES) is not None:
         return "it is in a tree of vlmeval"
     home = package_of(path.resolve(), NAMES)
-    if home and not speaks_of_drawing(path):
+    if home and not mentions_image_generation(path):
         return f"it imports its neighbours as a module of {home} does"
     return None
 
@@ -64,7 +64,7 @@ def _claims_class(path: Path) -> str | None:
 
 
 def _claims_table(path: Path) -> str | None:
-    """Return why a table belongs to VLMEvalKit, or None, judged by its header. No rows are read."""
+    """Return why a table belongs to VLMEvalKit, judged by its header alone, or None."""
     with path.open("rb") as file:
         header = file.readline(HEADER_BYTES).decode("utf-8", "replace").rstrip("\r\n")
     columns = {name.strip('"') for name in header.split("\t")}

@@ -1,7 +1,7 @@
 """Base classes for a benchmark in one TSV file, with images, texts or videos.
 
-The data frame is built only when code reads `data`. If a class only builds prompts, it gets the lines one at a time,
-so that a table of any size stays on disk.
+The data frame is built only when code reads `data`. A class that only builds prompts
+gets the lines one at a time, so that a table of any size stays on disk.
 """
 
 from functools import cached_property
@@ -34,7 +34,7 @@ CLASSES: list[Any] = []
 
 
 class UpstreamMethod:
-    """A class method that calls VLMEvalKit's own, from the `ImageBaseDataset` of a checkout or installed package."""
+    """A class method that calls the one of the same name in VLMEvalKit's own `ImageBaseDataset`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._assay_name = name
@@ -51,7 +51,7 @@ class UpstreamMethod:
 
 
 class Reporting(TableRows):
-    """Class methods that VLMEvalKit's own scripts call to list a dataset's result files, failures and main metric."""
+    """Class methods with which VLMEvalKit's scripts list a dataset's result files, failures and main metric."""
 
     get_judge_file = UpstreamMethod()
     report_infer_err = UpstreamMethod()
@@ -69,7 +69,7 @@ class Reporting(TableRows):
 
 
 class ImageBaseDataset(Reporting):
-    """Base of dataset classes; subclasses write `build_prompt`, and may write `evaluate`."""
+    """Base of dataset classes. Subclasses define `build_prompt`, and optionally `evaluate`."""
 
     MODALITY = "IMAGE"
     TYPE: ClassVar[str] = ""
@@ -103,7 +103,7 @@ class ImageBaseDataset(Reporting):
 
     @cached_property
     def meta_only(self) -> bool:
-        """True if rows name their image files; False if they contain the images."""
+        """True if rows contain names of image files; False if they contain the images."""
         if self.is_loaded:
             return "image" not in self.data.columns
         return "image" not in (open_file(self.data_file).columns or ())
@@ -117,7 +117,7 @@ class ImageBaseDataset(Reporting):
 
     @property
     def data_path(self) -> str:
-        """The path of `data_file` as text. User code may set it, as VLMEvalKit's constructor does."""
+        """The path of `data_file` as a string. User code may set it, as VLMEvalKit's constructor does."""
         return self._assay_data_path or str(self.data_file)
 
     @data_path.setter
@@ -125,7 +125,7 @@ class ImageBaseDataset(Reporting):
         self._assay_data_path = path
 
     def load_data(self, dataset: str) -> "DataFrame":
-        """Return the rows of a dataset as a data frame, by the class's own `prepare_tsv` if it has one."""
+        """Return the rows of a dataset as a data frame. If the class defines `prepare_tsv`, it is used."""
         has_own = type(self).prepare_tsv is not ImageBaseDataset.prepare_tsv
         if dataset == self.dataset_name and not has_own:
             return load(self.data_file)
@@ -139,7 +139,7 @@ class ImageBaseDataset(Reporting):
     ) -> "DataFrame":
         """Return the TSV `$LMUData/<dataset>.tsv` as a data frame.
 
-        Download it if necessary, and check its MD5 afterwards.
+        Download it if necessary, and check its MD5 after the download.
         """
         path = self._assay_prepared(url, file_md5)
         self.data_path = str(path)
@@ -186,7 +186,7 @@ class ImageBaseDataset(Reporting):
         return [*self._assay_images(line), {"type": "text", "value": line["question"]}]
 
     def display(self, line: "int | Series") -> None:
-        """Print the texts of a line."""
+        """Print the text cells of a line."""
         line = self._assay_line(line)
         for name, value in line.items():
             if name != "image" and not is_blank(value):
@@ -196,11 +196,12 @@ class ImageBaseDataset(Reporting):
         return [{"type": "image", "value": path} for path in self._assay_shown(line)]
 
     def _assay_shown(self, line: "Series") -> list[str]:
-        """Return the paths of a line's images for a prompt, and write the image files if needed.
+        """Return the paths of a line's images for a prompt. Write image files that do not exist yet.
 
-        Under VLMEvalKit's rules, `image_path` is used as written if the table has no column `image`.
+        Under VLMEvalKit's rules, `image_path` is used as written if the table has no
+        column `image`.
         """
-        # This refuses names that lead out of the data folder.
+        # This raises for names outside the data folder.
         files = self.dump_image(line)
         as_written = self.meta_only and chosen_rules().keeps_image_paths
         if as_written and not is_blank(line.get("image_path")):
@@ -218,9 +219,10 @@ class ImageBaseDataset(Reporting):
         return Source(self.dataset_name, path, state.get("data"), self)
 
     def _assay_finished(self, frame: "DataFrame") -> "DataFrame":
-        """Return the frame as VLMEvalKit's constructor leaves it.
+        """Return the frame as it is after VLMEvalKit's constructor.
 
-        References to another row's image become that image. With `skip_noimg`, rows without an image are dropped.
+        References to another row's image become that image. With `skip_noimg`, rows
+        without an image are dropped.
         """
         if frame is None or not hasattr(frame, "columns"):
             return frame
@@ -251,7 +253,8 @@ class ImageBaseDataset(Reporting):
 def _resolved(source: Source, row: Fields) -> object:
     """Return the image of a row, or a list of its images.
 
-    A faulty cell stays as it is, and fails its row when it is used.
+    An invalid cell is returned unchanged, and its row fails later, when the cell is
+    used.
     """
     try:
         pieces = source.images.cells(_texts(row))
@@ -265,7 +268,7 @@ def _resolved(source: Source, row: Fields) -> object:
 
 
 def _named(cell: object) -> object:
-    """Return the file names in an `image_path` cell: one name, or a list.
+    """Return the file names in an `image_path` cell: a single name, or a list.
 
     A cell without names is returned unchanged.
     """
@@ -284,7 +287,7 @@ def _named(cell: object) -> object:
 
 
 def _texts(row: Fields) -> Record:
-    """Return a row with its image cell as text. pandas may have read cells that name other rows as numbers."""
+    """Return a row with its image cell as text. pandas may have read references to other rows as numbers."""
     cell = row.get("image")
     is_text = is_blank(cell) or isinstance(cell, (str, list))
     return {**row, "image": cell if is_text else str(cell)}
@@ -321,7 +324,7 @@ class TextBaseDataset(ImageBaseDataset):
 
 
 class VideoBaseDataset(Reporting):
-    """Base of dataset classes about videos; subclasses write `prepare_dataset`, `build_prompt` and `evaluate`."""
+    """Base of dataset classes about videos. Subclasses define `prepare_dataset`, `build_prompt` and `evaluate`."""
 
     MODALITY = "VIDEO"
     TYPE: ClassVar[str] = "Video-VQA"
@@ -380,7 +383,7 @@ class VideoBaseDataset(Reporting):
     ) -> "DataFrame":
         """Return the TSV `$LMUData/<dataset>.tsv` as a data frame.
 
-        Download it if necessary, and check its MD5 afterwards.
+        Download it if necessary, and check its MD5 after the download.
         """
         table = ImageBaseDataset(self.dataset_name, skip_noimg=False)
         frame = table.prepare_tsv(url, file_md5)
@@ -409,7 +412,7 @@ class VideoBaseDataset(Reporting):
         ]
 
     def save_video_frames(self, video: str) -> list[str]:
-        """Write `nframe` evenly spaced frames of a video, or `fps` per second, as image files. Return their paths."""
+        """Write `nframe` evenly spaced frames of a video, or `fps` per second, to image files. Return their paths."""
         folder = Path(self.frame_root) / Path(video).stem
         spacing = Spacing(self.nframe, self.fps)
         return video_frames(self._assay_video(video), folder, spacing)
@@ -429,7 +432,7 @@ class VideoBaseDataset(Reporting):
     ) -> Entries:
         """Return the prompt of a line: its video, as a file or as images of frames, then its question.
 
-        `video_llm` is for models that accept whole videos.
+        `video_llm` is True for models that accept whole videos.
         """
         line = self._assay_line(line)
         video = str(line["video"])

@@ -1,4 +1,4 @@
-"""What the name of a dataset tells about it: the type of its questions, its URL, and the folder of its images."""
+"""Properties that follow from a dataset's name: the type of its questions, its URL, and its image folder."""
 
 import re
 from collections.abc import Collection
@@ -12,7 +12,7 @@ Kind = Literal["MCQ", "Y/N", "VQA", "MMVet", "MT"]
 """Type of a dataset's questions. `Y/N` is yes or no, `VQA` a free answer, `MT` a dialogue of several turns."""
 
 ROTATION = 1_000_000
-"""A rotated copy of question i has the index i + k * 1,000,000."""
+"""Index difference between rotated copies: copy k of question i has the index i + k * 1,000,000."""
 _CIRCULAR = re.compile(r"mmbench|ccbench|circular", re.IGNORECASE)
 CHOICE = re.compile(r"mmbench|seedbench|ccbench", re.IGNORECASE)
 _YES_NO = re.compile(r"^(mme|pope|hallusionbench|amber)(_|$)", re.IGNORECASE)
@@ -23,7 +23,7 @@ def kind_of(
     name: str,
     columns: Collection[str] = (),
 ) -> Kind:
-    """Return the type of a dataset's questions, which decides how they are asked and scored.
+    """Return the type of a dataset's questions, which selects the prompt and the scorer.
 
     It follows from the dataset's name and the columns of its table.
     """
@@ -74,7 +74,7 @@ _SHARED = {
     "OCRVQA": "OCRVQA",
     "QSpatial": "QSpatial",
 }
-"""Image folders that several datasets use, each by the part that the datasets' names have in common."""
+"""Image folders that several datasets share, by the part of the name that these datasets have in common."""
 _FOLDERS = {
     "COCO_VAL": "COCO", "MMBench": "MMBench", "MMBench_CN": "MMBench", "MMBench_V11": "MMBench",
     "MMBench_CN_V11": "MMBench",
@@ -86,8 +86,8 @@ _FOLDERS = {
 class ImageFolders(dict[str, str]):
     """Names of image folders under `images/`, by dataset: a dictionary for early user code, a function for newer code.
 
-    It lists the datasets of VLMEvalKit's documented revision. Any other dataset gets a folder with
-    its own name, unless VLMEvalKit lets several datasets share one.
+    It lists the datasets of VLMEvalKit's documented revision. Any other dataset has a
+    folder with its own name, unless VLMEvalKit lets several datasets share one.
     """
 
     def __missing__(self, dataset: str) -> str:
@@ -102,7 +102,7 @@ class ImageFolders(dict[str, str]):
 
 IMAGE_FOLDERS = ImageFolders({name: _FOLDERS.get(name, name) for name in _DOCUMENTED})
 SNAPSHOT = "rows.jsonl"
-"""File in a run folder with the rows of the run, without images. With it, a judge can score the run on any machine."""
+"""File in a run folder with the rows of the run, without images. It lets a judge score the run on any machine."""
 DATASET_URLS: dict[str, str] = {name: f"{_BENCH}/{name}.tsv" for name in _DOCUMENTED}
 """TSV URLs by dataset: those that user files add, and VLMEvalKit's early ones, which assay never downloads."""
 

@@ -1,6 +1,6 @@
 """Dataset classes by type of question, with their prompts and evaluation.
 
-The types are multiple choice, free answers, yes or no, and dialogues.
+The types are multiple choice, free answers, yes or no, and multi-turn dialogues.
 """
 
 import os
@@ -38,20 +38,21 @@ class ImageMCQDataset(ImageBaseDataset):
         ]
 
     def evaluate(self, eval_file: str, **judge_kwargs: object) -> "DataFrame":
-        """Return the accuracy of a prediction file: answers are matched by rules, then by a judge if one is named.
+        """Return the accuracy of a prediction file. Rules match the answers, then a judge if one is given.
 
-        In datasets with rotated copies, a question is right if all its rotations are. Runs of assay score each sample
-        instead, with intervals. This method is for `super().evaluate(…)`.
+        In datasets with rotated copies, a question is correct if all its rotations are.
+        Runs of assay do not call this method: they score each sample, with intervals.
+        It is for `super().evaluate(…)`.
         """
         return self.evaluate_heuristic(eval_file, **judge_kwargs)
 
     def evaluate_heuristic(self, eval_file: str, **judge_kwargs: object) -> "DataFrame":
-        """Return what `evaluate` returns. VLMEvalKit's subclasses call the method by this name."""
+        """Return the result of `evaluate`. VLMEvalKit's subclasses call the method by this name."""
         return evaluate_choice(self, eval_file, judge_kwargs)
 
 
 class CustomMCQDataset(ImageMCQDataset):
-    """Multiple choice from a TSV in `$LMUData` that no class declares."""
+    """Multiple choice from a TSV in `$LMUData` that no dataset class declares."""
 
 
 class TextMCQDataset(TextBaseDataset):
@@ -66,12 +67,12 @@ class TextMCQDataset(TextBaseDataset):
         ]
 
     def evaluate(self, eval_file: str, **judge_kwargs: object) -> "DataFrame":
-        """Return the accuracy of a prediction file, for subclasses: by rules, then by a judge if one is named."""
+        """Return the accuracy of a prediction file, for subclasses: by rules, then by a judge if one is given."""
         return evaluate_choice(self, eval_file, judge_kwargs, rotates=False)
 
 
 class CustomTextMCQDataset(TextMCQDataset):
-    """Multiple choice without images from a TSV in `$LMUData` that no class declares."""
+    """Multiple choice without images, from a TSV in `$LMUData` that no dataset class declares."""
 
 
 class ImageVQADataset(ImageBaseDataset):
@@ -80,14 +81,14 @@ class ImageVQADataset(ImageBaseDataset):
     TYPE: ClassVar[str] = "VQA"
 
     def build_prompt(self, line: "int | Series") -> Entries:
-        """Return the prompt of a line: its images and question, and the request for a short answer."""
+        """Return the prompt of a line: its images and question, and the instruction to answer briefly."""
         message = super().build_prompt(line)
         message[-1]["value"] += "\nAnswer the question using a single word or phrase."
         return message
 
 
 class CustomVQADataset(ImageBaseDataset):
-    """Questions from a TSV in `$LMUData` without options; subclasses write `evaluate`."""
+    """Questions without options, from a TSV in `$LMUData`. Subclasses define `evaluate`."""
 
     TYPE: ClassVar[str] = "VQA"
 
@@ -99,7 +100,7 @@ RATINGS = {
     "AMBER": "AMBER_rating",
     "VSR-zeroshot": "VSR_rating",
 }
-"""Names of rating functions by a part of the dataset's name. The first match is used."""
+"""Rating functions, by a part of the dataset's name. The first matching part counts."""
 
 
 class ImageYORNDataset(ImageBaseDataset):
@@ -108,7 +109,7 @@ class ImageYORNDataset(ImageBaseDataset):
     TYPE: ClassVar[str] = "Y/N"
 
     def build_prompt(self, line: "int | Series") -> Entries:
-        """Return the prompt of a line: its images and question; for AMBER with the request to answer yes or no."""
+        """Return the prompt of a line: its images and question; for AMBER also the instruction to answer yes or no."""
         messages = super().build_prompt(line)
         if self.dataset_name == "AMBER":
             messages[-1]["value"] += "\nPlease answer yes or no."
@@ -117,7 +118,8 @@ class ImageYORNDataset(ImageBaseDataset):
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> "DataFrame":
         """Return the benchmark's own rating of a prediction file, for subclasses.
 
-        Yes or no is read from the words of an answer or, if they are unclear and a judge is named, by the judge.
+        Yes or no is read from the words of an answer or, if they are unclear and a
+        judge is given, by the judge.
         """
         storage = get_intermediate_file_path(eval_file, "_auxmatch")
         nproc = judge_kwargs.pop("nproc", 4)
@@ -192,7 +194,7 @@ class ImageMTDataset(ImageBaseDataset):
 
 
 def _interleaved(question: str, images: Iterator[str]) -> list[dict[str, str]]:
-    """Return a turn as a list of texts and images, with an image in place of each `<ImageHere>`."""
+    """Split a turn into text and images, with an image in place of each `<ImageHere>`."""
     content: list[dict[str, str]] = []
     for number, words in enumerate(question.split(IMAGE_MARK)):
         if number:
@@ -209,7 +211,7 @@ def _interleaved(question: str, images: Iterator[str]) -> list[dict[str, str]]:
 
 CIRCULAR = ("mmbench", "ccbench", "circular", "mmcr")
 JUDGE_FILES = {"chatgpt-0125": "openai", "gpt-4-0125": "gpt4"}
-"""Names that VLMEvalKit uses in file names instead of a judge's own name."""
+"""Names that replace a judge's own name in VLMEvalKit's file names."""
 
 
 def evaluate_choice(
@@ -221,8 +223,9 @@ def evaluate_choice(
 ) -> "DataFrame":
     """Return the accuracy of a prediction file by split and category.
 
-    Write the files `_<judge>_result` and `_acc.csv` next to the predictions. With `rotates`, a question of a dataset
-    with rotated copies is right if all its rotations are.
+    Write the files `_<judge>_result` and `_acc.csv` next to the predictions. With
+    `rotates`, a question of a dataset with rotated copies is correct if all its
+    rotations are.
     """
     name = dataset.dataset_name
     nproc = judge_kwargs.pop("nproc", 4)

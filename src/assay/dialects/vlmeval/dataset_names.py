@@ -43,7 +43,7 @@ __all__ = [
     "build_judge",
     "img_root_map",
 ]
-"""Names that `vlmeval.dataset` exports, including those from other modules of assay."""
+"""Names that `vlmeval.dataset` exports, including names from other modules of assay."""
 
 IMAGE_DATASET: list[Any] = []
 VIDEO_DATASET: list[Any] = []
@@ -51,9 +51,9 @@ TEXT_DATASET: list[Any] = []
 CUSTOM_DATASET: list[Any] = [CustomMCQDataset, CustomVQADataset, CustomTextMCQDataset]
 DATASET_COLLECTION: list[Any] = []
 DATASET_CLASSES: list[Any] = []
-"""Dataset classes that user files append. A class that a file only defines is found without this list."""
+"""List to which user files append dataset classes. Classes that a file only defines are found without it."""
 supported_video_datasets: Record = {}
-"""Functions that create a video dataset, by its name. User files add them."""
+"""Functions that create a video dataset, by the dataset's name. User files add them."""
 
 
 _KNOWN = KnownClasses(
@@ -67,7 +67,7 @@ _KNOWN = KnownClasses(
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
-    """Return the type of a dataset's questions (`MCQ`, `Y/N`, `VQA` …), as its class declares or its name suggests."""
+    """Return the type of a dataset's questions (`MCQ`, `Y/N`, `VQA` …), from its class or else its name."""
     _, known_type = _known().get(dataset, ("", ""))
     declared = _KNOWN.declared(dataset, "TYPE", known_type)
     if declared:
@@ -94,7 +94,7 @@ def DATASET_MODALITY(
 
 @cache
 def _known() -> dict[str, tuple[str, str]]:
-    """Return modality and question type of the datasets that ship with VLMEvalKit, by name."""
+    """Return the modality and question type of each dataset that ships with VLMEvalKit, by name."""
     table = Path(__file__).with_name("dataset_types.json")
     text = table.read_text(encoding="utf-8")
     grouped = json.loads(text)
@@ -109,8 +109,9 @@ def _known() -> dict[str, tuple[str, str]]:
 def build_dataset(dataset_name: str, **kwargs: Any) -> object:
     """Return the dataset object for a name; `None`, with a warning, if there is none.
 
-    It is built by a class that supports the name: a registered one, one of assay's, or one of the checkout around the
-    working folder. Otherwise `$LMUData/<name>.tsv` is read, as multiple choice if it has columns A and B, else as free
+    It is built by a class that supports the name: a registered one, one of assay's, or
+    one of the checkout around the working folder. Otherwise `$LMUData/<name>.tsv` is
+    read; the questions are multiple choice if it has columns A and B, else free
     answers.
     """
     if dataset_name in supported_video_datasets:

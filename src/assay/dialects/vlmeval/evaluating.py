@@ -1,7 +1,7 @@
-"""Score a whole run by a user's `evaluate(eval_file, **judge_kwargs)`, called with its prediction file.
+"""Score a whole run with a user's `evaluate(eval_file, **judge_kwargs)`.
 
-The prediction file is written for code that opens it, but `load(eval_file)` returns the predictions of the run's
-journal, so that no prediction is altered by a spreadsheet.
+The prediction file is written for code that opens it, but `load(eval_file)` returns the
+predictions of the run's journal, so that no prediction is altered by a spreadsheet.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 NO_JUDGE = "exact_matching"
 CONNECTION = ("base_url", "api_key_env", "headers")
-"""Judge arguments that say how to reach the judge. The run uses them; `evaluate` does not get them."""
+"""Judge arguments for the connection to the judge. The run uses them; `evaluate` does not receive them."""
 
 
 @dataclass(frozen=True)
 class TextEvaluation(SetEvaluation):
-    """Calls a dataset's `evaluate` for answers in text form.
+    """Calls a dataset's `evaluate` for text answers.
 
-    The prediction file is a table that code may open any time.
+    The prediction file is a table that code may open at any time.
     """
 
     dialogue: bool = False
@@ -57,7 +57,8 @@ class TextEvaluation(SetEvaluation):
     ) -> "TextEvaluation":
         """Build the evaluation of one dataset.
 
-        `evaluate` gets the judge's short name as `model`, which it puts in file names.
+        `evaluate` receives the judge's short name as `model`, and uses it in file
+        names.
         """
         judge = run.judges.get("judge")
         kwargs: Record = {"verbose": False, "retry": 3}
@@ -93,7 +94,7 @@ class TextEvaluation(SetEvaluation):
         return prediction_path(folder, label, self.dataset_name, suffix)
 
     def surroundings(self) -> Surroundings:
-        """Return the settings of the process, with which `evaluate` runs."""
+        """Return the settings for `evaluate`, which are those of the process."""
         return of_process()
 
     def judge(self) -> str | None:
@@ -102,7 +103,7 @@ class TextEvaluation(SetEvaluation):
         return self.cell.run.judges.get("judge")
 
     def judge_options(self) -> Mapping[str, Fields]:
-        """Return the options for building the judge, by its name."""
+        """Return the options for building the judge, by the judge's name."""
         judge = self.judge()
         if judge is None or self.cell is None:
             return {}
@@ -122,7 +123,7 @@ class TextEvaluation(SetEvaluation):
         write_table(FileLedger(eval_file.parent).claim(eval_file), columns, table)
 
     def evaluate(self, eval_file: Path, rows: Rows) -> Any:
-        """Return what the user's `evaluate` returns. It gets only the arguments for which it has parameters."""
+        """Call the user's `evaluate` with the arguments that it accepts, and return its result."""
         assert self.cell is not None
         evaluate = self.dataset.evaluate
         arguments = {"nproc": self.cell.run.concurrency or 4, **self.judge_kwargs}
@@ -133,7 +134,7 @@ def prediction_rows(
     rows: Rows,
     dialogue: bool = False,
 ) -> tuple[list[str], list[list[Any]]]:
-    """Return the columns and the rows of a prediction file: every column except the image, and the prediction."""
+    """Return the columns and rows of a prediction file: all columns except the image, and the prediction."""
     names = dict.fromkeys(
         name
         for sample, _ in rows
@@ -152,7 +153,7 @@ def prediction_rows(
 
 
 def prediction_frame(rows: Rows, dialogue: bool = False) -> "DataFrame":
-    """Return a run's predictions as the data frame that `load` returns: typed columns, unchanged predictions."""
+    """Return a run's predictions as a data frame, as `load` returns it: typed columns, unchanged predictions."""
     entries = [
         {
             **{name: cell for name, cell in sample.fields.items() if name != "image"},
@@ -164,7 +165,7 @@ def prediction_frame(rows: Rows, dialogue: bool = False) -> "DataFrame":
 
 
 def prediction_of(output: Output, dialogue: bool) -> str:
-    """Return an output's answer for a prediction file; for a dialogue, its answers as a Python list literal."""
+    """Return an output's answer as in a prediction file: text, or a Python list literal for a dialogue."""
     if dialogue:
         return repr(list(output.details.get("rounds") or [output.text]))
     return output.text
@@ -174,7 +175,7 @@ def label_among(
     name: str,
     models: Sequence[str],
 ) -> str:
-    """Return a model's short name for file names; the full name if another model of the run has the same short one."""
+    """Return a model's short name for file names; the full name if two models of the run share the short one."""
     label = model_label(name)
     if sum(model_label(other) == label for other in models) < 2:
         return label
@@ -187,7 +188,7 @@ def model_label(name: str) -> str:
 
 
 def plain_cell(value: object) -> object:
-    """Return a cell as a prediction file stores it: None if it is empty, text for a list or another object."""
+    """Return a cell as a prediction file stores it: None if it is empty, a string for a list or another object."""
     if value is None or value == "":
         return None
     if isinstance(value, (str, int, float, bool)):

@@ -1,4 +1,4 @@
-"""The flags of VLMEvalKit's `run.py`: supported ones, ones without effect here, and refused ones with reasons."""
+"""The flags of VLMEvalKit's `run.py`: supported ones, those without effect here, and refused ones with reasons."""
 
 import argparse
 import os
@@ -22,7 +22,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse the flags of VLMEvalKit's command. Unsupported ones are refused before anything runs."""
+    """Parse the flags of VLMEvalKit's command. Unsupported flags raise an error before anything runs."""
     flags = parser().parse_args(list(arguments))
     for option, why in noted_options("vlmeval", "refused").items():
         if given(flags, option):
@@ -55,7 +55,7 @@ def given(
 
 
 def idle(flags: argparse.Namespace) -> list[str]:
-    """Return the options that the user gave and that have no effect, to report them."""
+    """Return the options on the command line that have no effect, for a message to the user."""
     idle_options = noted_options("vlmeval", "idle")
     names = [option for option in idle_options if given(flags, option)]
     if flags.retry is not None and flags.base_url:
@@ -67,7 +67,7 @@ def key_variable(
     flag: str,
     value: str | None,
 ) -> str | None:
-    """Return the environment variable that `--key` names. A key itself is refused, and never repeated in the error."""
+    """Return the environment variable in `--key`. A key itself is refused, and not repeated in the error."""
     if value is None:
         return None
     if not value.isidentifier() or value not in os.environ:

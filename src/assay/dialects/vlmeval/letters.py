@@ -1,4 +1,4 @@
-"""Find the option that an answer chooses, by assay's rules or those of VLMEvalKit's newest or documented revision."""
+"""Find the option that an answer chooses, by the rules of assay or of VLMEvalKit's newest or documented revision."""
 
 import string
 from collections.abc import Callable, Mapping
@@ -20,9 +20,10 @@ REJECTED = "E"
 
 
 def documented_letter(answer: str, count: int = 5) -> str | Literal[False]:
-    """Return the letter of the only option that an answer names as a separate word; `E` for a refusal, else `False`.
+    """Return the only option letter that is a separate word of the answer; `E` for a refusal, else `False`.
 
-    Only the first `count` letters are options. This is the rule of VLMEvalKit's documented revision.
+    Only the first `count` letters are options. This is the rule of VLMEvalKit's
+    documented revision.
     """
     if _FAILED in answer:
         return False
@@ -54,22 +55,22 @@ Letter = str | Literal[False]
 
 @dataclass(frozen=True, slots=True)
 class LetterRule:
-    """How one set of rules reads the chosen option from an answer. Each function returns a letter, or a false value."""
+    """The functions of one rule set that read the chosen option from an answer: by letter, and by option text."""
 
     by_letter: Callable[[str, Options], str | Literal[False] | None]
     by_words: Callable[[str, Options], str | Literal[False] | None]
 
     def either(self, answer: str, options: Options) -> Letter:
-        """Return the letter of the option that an answer names by letter, or else by text; `False` if there is none."""
+        """Return the letter of the option that an answer chooses, by letter or else by text; `False` if none."""
         letter = self.by_letter(answer, options) or self.by_words(answer, options)
         return letter or False
 
 
 class AssayRule(LetterRule):
-    """assay's rule, which looks for letters and option texts at the same time."""
+    """assay's rules, which look for letters and option texts at the same time."""
 
     def either(self, answer: str, options: Options) -> Letter:
-        """Return the letter of the option that an answer names; `False` if there is none."""
+        """Return the letter of the option that an answer chooses; `False` if there is none."""
         return extract_choice(answer, options).answer or False
 
 
@@ -92,7 +93,7 @@ LETTER_RULES: Mapping[RuleName, LetterRule] = {
 
 
 def can_infer(answer: object, choices: Fields) -> Letter:
-    """Return the letter of the option that an answer names, by letter or by text; `False` if none can be read."""
+    """Return the letter of the option that an answer chooses, by letter or by text; `False` if none can be read."""
     rule = LETTER_RULES[rules_of_caller().name]
     return rule.either(str(answer), _texts(choices))
 
@@ -102,9 +103,10 @@ def can_infer_option(
     choices: Fields | int | None = None,
     num_choice: int = 5,
 ) -> Letter:
-    """Return the letter by which an answer names an option, without comparing option texts; `False` if there is none.
+    """Return the letter by which an answer chooses an option, regardless of option texts; `False` if there is none.
 
-    Options are the letters of `choices`, or as in VLMEvalKit's documented revision the first `num_choice` letters.
+    Options are the letters of `choices`, or as in VLMEvalKit's documented revision the
+    first `num_choice` letters.
     """
     name = rules_of_caller().name
     if choices is None or isinstance(choices, int):

@@ -1,8 +1,9 @@
 """Score multiple choice as VLMEvalKit does: read the letter by rules, else by a judge; count all rotations as one.
 
-This module also has the functions of `vlmeval.dataset.utils.multiple_choice`. Logs are in VLMEvalKit's format. A
-letter is drawn at random only under VLMEvalKit's rules; otherwise, an answer that the judge cannot assign counts as
-none of the options.
+This module also has the functions of `vlmeval.dataset.utils.multiple_choice`. Logs are
+in VLMEvalKit's format. A random letter is drawn only under VLMEvalKit's rules;
+otherwise, an answer that the judge cannot match to an option counts as none of the
+options.
 """
 
 import os
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 STANDS_IN = True
-"""VLMEvalKit's own file is used instead of this module if it exists."""
+"""Marks this module as a fallback: VLMEvalKit's own file takes precedence if it exists."""
 
 MMB_abbrs = ABBREVIATIONS
 FAILED = "Failed to obtain answer via API"
@@ -50,7 +51,8 @@ def judged_letter(
 ) -> Record:
     """Return the chosen letter `opt` and the `log` of one answer: read by rule, else by the judge in three attempts.
 
-    Without a result, `opt` is `none`, or under VLMEvalKit's rules a random letter.
+    If no letter can be read, `opt` is `none`, or under VLMEvalKit's rules a random
+    letter.
     """
     letter = read(prediction)
     if letter:
@@ -80,8 +82,9 @@ def prefetched(
 ) -> Record | None:
     """Return `hit` and `log` of a question if the rules alone decide it; None if a judge is needed.
 
-    The arguments have an entry for each rotation. The question is wrong if the rules read a wrong letter in any
-    rotation, and right if they read the right letter in all of them.
+    Each argument has an entry for each rotation. The question is wrong if the rules
+    read a wrong letter in any rotation, and correct if they read the correct letter in
+    all of them.
     """
     for number, (answer, letter, prediction) in enumerate(
         zip(answers, read, predictions, strict=True)
@@ -105,7 +108,8 @@ def judged_rotations(
 ) -> Record:
     """Return `hit` and `log` of a question with rotations: by rule if possible, else with the judge.
 
-    The arguments have an entry for each rotation. `ask` sends a rotation to the judge. The first wrong one decides.
+    Each argument has an entry for each rotation. `ask` sends a rotation to the judge.
+    The first wrong rotation makes the question wrong.
     """
     verdict_by_rule = prefetched(answers, read, predictions)
     if verdict_by_rule is not None:
@@ -136,7 +140,8 @@ def prefetched_rotations(
 ) -> object:
     """Return `hit` and `log` of a question with rotations by rule alone, or None if a judge is needed.
 
-    With `verbose`, also return the right and the read letters, unless the question is wrong.
+    With `verbose`, also return the correct letters and the letters that were read,
+    unless the question is wrong.
     """
     verdict = prefetched(answers, read, predictions)
     if not verbose or (verdict is not None and not verdict["hit"]):
@@ -150,7 +155,7 @@ def which_option(
     prediction: object,
     none: str,
 ) -> str:
-    """Return the prompt that asks a judge which option an answer means, in assay's wording."""
+    """Return the prompt, in assay's wording, that asks a judge which option an answer means."""
     return (
         "Somebody answered a multiple-choice question in free words. Which option is closest in meaning to the answer? "
         f"Reply with its letter alone; reply {none} if the answer means none of the options.\n\n"
@@ -162,9 +167,9 @@ NONE = "Z"
 
 
 def can_infer(answer: object, choices: Fields) -> Letter:
-    """Return the letter of the option that an answer names; `False` if there is none.
+    """Return the letter of the option that an answer chooses; `False` if there is none.
 
-    Under VLMEvalKit's rules, it is read as in the newest revision.
+    Under VLMEvalKit's rules, those of the newest revision apply.
     """
     if chosen_rules() is ASSAY:
         rules = ASSAY
@@ -196,7 +201,7 @@ def build_prompt(
     options: str,
     prediction: object,
 ) -> str:
-    """Return the prompt that asks a judge which option an answer means, in assay's wording."""
+    """Return the prompt, in assay's wording, that asks a judge which option an answer means."""
     return which_option(question, options, prediction, NONE)
 
 
@@ -215,7 +220,7 @@ def extract_answer_from_item(
 ) -> Record:
     """Return the chosen letter `opt` and the `log` of a row: read by rule, else by the judge.
 
-    Without a judge it is `Z`.
+    If no letter can be read, `opt` is `Z`.
     """
     choices = build_choices(item)
     options = build_option_str(choices)
@@ -233,7 +238,8 @@ def extract_answer_from_item(
 def prefetch_circular_group(sub_data: object, verbose: bool = False) -> object:
     """Return `hit` and `log` of a question by rule alone, or None; `sub_data` has a row for each rotation.
 
-    With `verbose`, also return the right and the read letters, unless the question is wrong.
+    With `verbose`, also return the correct letters and the letters that were read,
+    unless the question is wrong.
     """
     answers, read, predictions, _ = _group(sub_data)
     return prefetched_rotations(answers, read, predictions, verbose)
@@ -277,7 +283,8 @@ def mcq_vanilla_eval(
 ) -> "DataFrame":
     """Return the rows of `data` with `hit` and `log`, judged one by one.
 
-    `meta` has the right answers. `result_file` stores the results by index, so that an interrupted call can continue.
+    `meta` has the correct answers. `result_file` stores the results by index, so that
+    an interrupted call can continue.
     """
     data = _with_answers(data, meta)
     result = _earlier_verdicts(result_file)
@@ -307,9 +314,10 @@ def mcq_circular_eval(
     result_file: str,
     dataset_name: str | None = None,
 ) -> "DataFrame":
-    """Return the unrotated row of each question with `hit` and `log`. A question is right if all its rotations are.
+    """Return the unrotated row of each question with `hit` and `log`. All rotations must be correct for a hit.
 
-    `meta` has the right answers. `result_file` stores the results by index, so that an interrupted call can continue.
+    `meta` has the correct answers. `result_file` stores the results by index, so that
+    an interrupted call can continue.
     """
     if "g_index" not in data:
         data["g_index"] = [int(index % ROTATION) for index in data["index"]]
@@ -326,7 +334,7 @@ def mcq_circular_eval(
             undecided[index] = group
         else:
             result[index] = verdict
-    # Without questions that only a judge could decide: a later judge is asked about them.
+    # Leave out questions that need a judge, so that a judge can decide them in a later call.
     dump(result, result_file)
     if model is None:
         result.update({index: {"hit": 0, "log": NO_JUDGE} for index in undecided})
@@ -351,7 +359,7 @@ def _earlier_verdicts(result_file: str) -> dict[Any, Any]:
 
 
 def _with_answers(data: "DataFrame", meta: "DataFrame") -> "DataFrame":
-    """Return the rows of `data` for which `meta` has the right answer, with that answer in the column `GT`."""
+    """Return the rows of `data` whose index is in `meta`, with the correct answer in the column `GT`."""
     answers = dict(zip(meta["index"], meta["answer"], strict=True))
     rows = data[data["index"].isin(answers)].copy()
     rows["GT"] = [answers[index] for index in rows["index"]]
@@ -359,7 +367,7 @@ def _with_answers(data: "DataFrame", meta: "DataFrame") -> "DataFrame":
 
 
 def _group(sub_data: "DataFrame") -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-    """Return four lists with an entry per rotation: right letter, letter read by rule, prediction, and row."""
+    """Return four lists with an entry for each rotation: correct letter, letter read by rule, prediction, and row."""
     rows = [sub_data.iloc[number] for number in range(len(sub_data))]
     return (
         [r["GT"] for r in rows],

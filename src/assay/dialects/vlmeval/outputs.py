@@ -1,4 +1,4 @@
-"""Write VLMEvalKit's files from a run: predictions, score tables, `status.json`, and links in the folder above."""
+"""Write VLMEvalKit's files from a run: predictions, score tables, `status.json`, and links in the parent folder."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 class Predictions:
-    """The table that a prediction file gets: the answered rows of one model on one dataset.
+    """The content of a prediction file: the answered rows of one model on one dataset.
 
-    It can be read repeatedly.
+    It can be iterated repeatedly.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Predictions:
 
     @staticmethod
     def _columns_of(samples: Samples) -> list[str]:
-        """Return the columns of the first usable row, without `image` and an earlier `prediction`."""
+        """Return the columns of the first usable row, without `image` and an existing `prediction`."""
         for sample in samples:
             if isinstance(sample, Sample):
                 hidden = ("image", "prediction")
@@ -127,8 +127,8 @@ def write_files(
 ) -> list[str]:
     """Write VLMEvalKit's files for one model on one dataset, and return their names.
 
-    `documented` chooses the formats of VLMEvalKit's documented revision. `imported` is the digest of the prediction
-    file that the answers were read from, if any.
+    `documented` selects the formats of VLMEvalKit's documented revision. `imported` is
+    the digest of the prediction file from which the answers were read, if any.
     """
     reader = RunReader(run_folder)
     samples = samples_of(task, data)
@@ -140,7 +140,7 @@ def write_files(
     table_rows = Predictions(reader, task, model, samples)
     predictions = f"{stem}.{get_pred_file_format()}"
     digest = table_digest(table_rows.columns, table_rows.rows())
-    # Keep tables of a judge that is not used this time, if they are about these predictions.
+    # Keep tables of other judges, if they were made from these predictions.
     with evaluation_files(folder, f"{stem}#tables", digest, digest):
         names = _ScoreTables(
             folder,
@@ -246,9 +246,10 @@ class _ScoreTables:
         )
 
     def _yes_no(self, scorers: Sequence[str]) -> list[str]:
-        """Write the files of a yes-or-no benchmark, with the judge's results if there are any.
+        """Write the files of a yes-or-no benchmark, including the judge's results if there are any.
 
-        For MME, VLMEvalKit's documented revision writes the words that the rule reads into the prediction file.
+        For MME, VLMEvalKit's documented revision also replaces the answers in the
+        prediction file by the words read from them.
         """
         frame = self.predictions.frame()
         names: list[str] = []
@@ -289,7 +290,7 @@ class _ScoreTables:
         frame: object,
         scorers: Sequence[str],
     ) -> Sequence[ScoreRecord]:
-        """Return the scores that the yes-or-no rule gives: those of the run, or new ones if the run was not scored."""
+        """Return the scores of the yes-or-no rule: those of the run, or new ones if the run has none."""
         rule = next((scorer for scorer in scorers if scorer != "judge"), None)
         if rule is not None:
             return self._records(rule)
@@ -315,8 +316,8 @@ def mmvet_files(
 ) -> list[str]:
     """Write MM-Vet's files and return their names.
 
-    They are all predictions with their grades and the judge's replies, and the mean grades by capability and by
-    combination of capabilities.
+    They contain all predictions with their grades and the judge's replies, and the mean
+    grades by capability and by combination of capabilities.
     """
     graded = {record.id: record for record in records}
     values: list[float | None] = []
@@ -364,7 +365,7 @@ def write_snapshot(run_folder: Path, samples: Samples) -> None:
 
 
 def _is_reference(cell: object) -> bool:
-    """Return True if an image cell names another row. Such a cell shows which questions are rotations of each other."""
+    """Return True if an image cell is a reference to another row, which shows which questions are rotations."""
     return not is_blank(cell) and len(str(cell)) <= LONGEST_REFERENCE
 
 
@@ -422,7 +423,7 @@ def _write_status(
 
 
 def _unlink_dangling(home: Path) -> None:
-    """Remove links that assay made in a model's folder and whose files no longer exist."""
+    """Remove assay's links in a model's folder whose target files no longer exist."""
     ledger = FileLedger(home)
     for link in home.iterdir():
         if link.is_symlink() and not link.exists() and ledger.holds(link):

@@ -20,7 +20,7 @@ from .vlmeval_prompts import options_of
 
 
 def write_circular(path: Path) -> tuple[Path, int, int]:
-    """Write `<name>_circular.tsv` next to a TSV. Return its path and the row counts of the old and the new table."""
+    """Write `<name>_circular.tsv` next to a TSV. Return its path, and the row counts of both tables."""
     if path.suffix != ".tsv" or not path.is_file():
         raise UsageError("no such TSV", where=str(path))
     columns = list(open_file(path).columns or ())
@@ -59,7 +59,7 @@ def rotations(
 ) -> Iterator[Record]:
     """Yield a question and its rotated copies, or only the question if it cannot be rotated.
 
-    A copy's index is `offset` above that of the previous one.
+    Each copy's index is `offset` higher than that of the previous one.
     """
     first = {**row, "g_index": row["index"]}
     yield first
@@ -85,7 +85,7 @@ def rotations(
         ):
             copy["image"] = str(
                 index
-            )  # one hop: a row that borrows its image passes the reference on
+            )  # a direct reference, even if this row uses another row's image
         yield copy
 
 
@@ -98,7 +98,7 @@ def _is_rotatable(row: Fields, letters: str) -> bool:
 
 
 def _names_options(text: str, letters: str) -> bool:
-    """Return True if the text of an option is itself a letter, or names several options, such as `both A and C`."""
+    """Return True if an option's text is a single letter, or refers to several options, such as `both A and C`."""
     words = {"".join(c if c.isalpha() else " " for c in word) for word in text.split()}
     named = {
         word
@@ -110,7 +110,7 @@ def _names_options(text: str, letters: str) -> bool:
 
 
 def _offset(path: Path) -> int:
-    """Return the index difference between rotated copies: 1,000,000, or the next power of ten above all indexes."""
+    """Return the index difference between rotated copies: 1,000,000, or a higher power of ten if an index is larger."""
     largest = 0
     for row in _rows(path):
         index = whole_index(row["index"])

@@ -1,9 +1,10 @@
 """How assay's rules differ from those of VLMEvalKit's two revisions, and which rules apply to a call.
 
-The revisions are the newest, and the documented one, which the how-to document describes. Names that only one of them
-has follow its rules, and `vlmeval.utils`, which both have, follows the calling file. A file belongs to the documented
-revision if it imports names that only that one has (`TSVDataset`, `vlmeval.eval`, `vlmeval.infer`) and none of the
-newest. `protocol="upstream@documented"` chooses it for the whole process.
+The two are the newest revision, and the one that the how-to document describes. Names
+that exist in only one of them follow its rules, and `vlmeval.utils`, which exists in
+both, follows the calling file. A file belongs to the documented revision if it imports
+names that only that one has (`TSVDataset`, `vlmeval.eval`, `vlmeval.infer`) and none of
+the newest. `protocol="upstream@documented"` selects it for the whole process.
 """
 
 import sys
@@ -34,38 +35,34 @@ RuleName = Literal["assay", "newest", "documented"]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """One set of rules: assay's, or those of a VLMEvalKit revision. Each field is a difference between them."""
+    """One set of rules: assay's, or those of a VLMEvalKit revision. Each field is a way in which they differ."""
 
     name: RuleName
-    """Name of these rules, by which `letters` finds the function that reads multiple choice."""
+    """Name of these rules, which selects the function in `letters` that reads multiple choice."""
     yes_no: Literal["words", "substring"] = "words"
     """How yes and no are read: as whole words, or as any part of the text, so that `Nothing` counts as no."""
     protocol: str = ""
-    """Suffix of the protocol id that a benchmark gets under these rules."""
+    """Suffix of protocol ids under these rules."""
     draws_letters: bool = False
-    """True to draw a random letter if the judge cannot assign an answer; otherwise the answer counts as no option."""
+    """True to draw a random letter if the judge finds no option; False to count such an answer as no option."""
     replaces_accuracy: bool = False
-    """True to write the accuracy by judge to `_acc.csv`; otherwise that file has the accuracy by rules, and another one
-    the judge's.
-    """
+    """True to write the judge's accuracy to `_acc.csv`; False to write the rules' accuracy there."""
     calls_judges_openai: bool = False
-    """True to use `openai` in file names for every judge, in the formats of the documented revision; otherwise only for
-    judges of OpenAI.
-    """
+    """True to write `openai` in file names for every judge; False to do so only for judges of OpenAI."""
     requires_all_of_mme: bool = False
-    """True if a missing category of MME, or an image with one question, is an error."""
+    """True to raise an error for a missing category of MME, or an image with one question."""
     counts_capabilities_twice: bool = False
     """True to count an MM-Vet item with a single capability twice, in the tables by capability and by combination."""
     grades_at_least_zero: bool = False
-    """True to score 0 for an MM-Vet answer if five judge replies have no grade; otherwise that is a judge error."""
+    """True to score an MM-Vet answer 0 if five judge replies have no grade; False to report a judge error."""
     guesses_types_by_name: bool = False
-    """True to take every dataset of unknown type for multiple choice, unless its name contains `openended`."""
+    """True to treat datasets of unknown type as multiple choice, unless their name contains `openended`."""
     encodes_images: bool = False
-    """True to decode the images of rows and encode them again; otherwise their own bytes are kept."""
+    """True to decode and re-encode the images of rows; False to keep their bytes."""
     keeps_image_paths: bool = False
-    """True to use `image_path` in prompts as it is written in the cell, if the table has no images."""
+    """True to use `image_path` in prompts exactly as in the cell, if the table has no images."""
     writes_images_here: bool = False
-    """True to write the images for early model classes below the working folder; otherwise below `$LMUData`."""
+    """True to write images for early model classes below the working folder; False to write them below `$LMUData`."""
 
 
 ASSAY = Rules("assay")
@@ -94,7 +91,7 @@ def chosen_rules() -> Rules:
 
 
 def rules_of_caller() -> Rules:
-    """Return the rules for a call: assay's, or those of the VLMEvalKit revision for which its file is written."""
+    """Return the rules for a call: assay's, or those of the VLMEvalKit revision of the calling file."""
     if chosen_rules() is ASSAY:
         return ASSAY
     return DOCUMENTED if called_by_documented() else NEWEST
@@ -115,7 +112,7 @@ def called_by_documented() -> bool:
 
 
 def _calling_scope() -> Fields:
-    """Return the globals of the innermost caller outside assay and the standard library's thread pools."""
+    """Return the globals of the innermost caller that is not assay or the standard library's thread pools."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
@@ -126,7 +123,7 @@ def _calling_scope() -> Fields:
 
 
 def _names_used(scope: Fields) -> Iterator[str]:
-    """Yield the dotted names of VLMEvalKit that a file imports or, in a notebook, from which its classes derive."""
+    """Yield the dotted names of VLMEvalKit in a file's imports; in a notebook, those of its classes' bases."""
     file = scope.get("__file__")
     if isinstance(file, str):
         path = Path(file)
@@ -141,7 +138,7 @@ def _names_used(scope: Fields) -> Iterator[str]:
 
 
 def _names_of(kind: type) -> Iterator[str]:
-    """Yield the dotted names that a class of assay replaces in VLMEvalKit; for a user's class its own dotted name."""
+    """Yield the dotted names in VLMEvalKit of a class of assay; for a user's class its own dotted name."""
     is_ours = False
     for name, real in NAMES.items():
         module, _, part = real.partition(":")

@@ -38,7 +38,7 @@ def put_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
 ) -> None:
-    """Write a table. Raise if that would replace a file that assay did not write."""
+    """Write a table. Raise if this would overwrite a file that assay did not write."""
     write_table(FileLedger(path.parent).claim(path), columns, rows)
 
 
@@ -63,7 +63,7 @@ def prediction_frame(
 
 
 def with_lower_names(frame: "DataFrame") -> "DataFrame":
-    """Return the frame with its column names in lower case, except the names of options (`A`, `B` …)."""
+    """Return the frame with its column names in lower case, except the option letters (`A`, `B` …)."""
     return frame.rename(
         columns={
             name: name if name in LETTERS else name.lower() for name in frame.columns
@@ -86,8 +86,9 @@ def choice_files(
 ) -> list[str]:
     """Write the result and accuracy files of a multiple-choice benchmark, and return their names.
 
-    They are `_<label>_result`, once as a table and once by question, and `_acc`. `label` is the judge, or
-    `exact_matching`. The accuracies by rules and by judge have different names; VLMEvalKit writes only one of them.
+    They are `_<label>_result`, once as a table and once by question, and `_acc`.
+    `label` is the judge, or `exact_matching`. Accuracy by rules and by judge goes to
+    files with different names; VLMEvalKit writes only one.
     """
     named = stem
     if is_judged and not chosen_rules().replaces_accuracy:
@@ -114,9 +115,10 @@ def result_table(
     *,
     documented: bool,
 ) -> "DataFrame":
-    """Return the predictions with `hit` (1, or 0 if wrong) and `log`; of rotated questions only the first rotation.
+    """Return the predictions with `hit` (1 or 0) and `log`; for rotated questions only the first rotation.
 
-    `hit` is empty if it is unknown whether a question is right, such as after a judge error.
+    `hit` is empty if it is unknown whether a question is correct, such as after a judge
+    error.
     """
     import numpy as np
 
@@ -154,9 +156,10 @@ def _verdict(
     *,
     as_group: bool,
 ) -> tuple[float | None, str]:
-    """Return whether a question is right (1.0 or 0.0, None if unknown), and a log in VLMEvalKit's format.
+    """Return 1.0 if a question is correct, 0.0 if not, None if unknown, and a log in VLMEvalKit's format.
 
-    `rotations` are its scores; `rows` are the predictions by index. With `as_group`, all rotations must be right.
+    `rotations` has the question's scores; `rows` has the predictions by index. With
+    `as_group`, all rotations must be correct.
     """
     if any(r.outcome in UNRESOLVED or r.value is None for r in rotations):
         return None, "; ".join(f"{r.id}: {r.outcome}" for r in rotations)
@@ -200,7 +203,8 @@ def prefetch_files(
 ) -> list[str]:
     """Write `_prefetch.xlsx` and return its name.
 
-    It says how many answers the rules can read and, as `acc`, the percentage of *those* that is right.
+    It contains the number of answers that the rules can read and, as `acc`, the
+    percentage of *those* that is correct.
     """
     rows = []
     for sample, text in answered:
@@ -228,7 +232,7 @@ SAID = {"yes": "Yes", "no": "No"}
 
 
 def read_word(record: ScoreRecord | None) -> str:
-    """Return the word that a score read from an answer (`Yes`, `No` …), in the spelling of VLMEvalKit's files."""
+    """Return the word that was read from an answer (`Yes`, `No` …), as spelled in VLMEvalKit's files."""
     return SAID.get(str(record.answer) if record is not None else "", "Unknown")
 
 
@@ -238,10 +242,10 @@ def yes_no_frame(
     *,
     documented: bool,
 ) -> "DataFrame":
-    """Return the predictions with the words read from them and whether they are right.
+    """Return the predictions with the words read from them, and whether they are correct.
 
-    The documented revision replaces `prediction` by the word and keeps the text as `raw_prediction`; the newest
-    puts the word in `extracted`.
+    The documented revision replaces `prediction` by the word and keeps the text as
+    `raw_prediction`; the newest puts the word in `extracted`.
     """
     by_id = {record.id: record for record in records}
     row_records = [by_id.get(str(index)) for index in frame["index"]]
@@ -282,7 +286,7 @@ def yes_no_files(
 
 
 def rating_of(name: str, table: "DataFrame") -> "DataFrame | None":
-    """Return the rating table of a yes-or-no benchmark, such as MME's sums; None if it lacks a needed column."""
+    """Return the rating of a yes-or-no benchmark, such as MME's sums; None if a required column is missing."""
     rows: list[Fields] = table.to_dict(orient="records")
     if not rows or ("category" not in table and ("POPE" in name or "AMBER" in name)):
         return None

@@ -1,4 +1,4 @@
-"""`TSVDataset`, the only dataset class of VLMEvalKit's documented revision, with its tables of URLs and folders."""
+"""`TSVDataset`, the only dataset class of VLMEvalKit's documented revision, and its tables of URLs and folders."""
 
 import os
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ CHOICES = ("MMBench", "CCBench", "SEEDBench")
 
 
 def DATASET_TYPE(dataset: str) -> str:
-    """Return the type of a dataset's questions by its name: `multi-choice`, `Y/N` or `QA`."""
+    """Return the type of a dataset's questions, judged by its name: `multi-choice`, `Y/N` or `QA`."""
     if CHOICE.search(dataset):
         return "multi-choice"
     return "Y/N" if "MME" in dataset else "QA"
@@ -110,9 +110,9 @@ class TSVDataset(ImageBaseDataset):
         )
 
     def _assay_finished(self, frame: "DataFrame") -> "DataFrame":
-        """Return the frame with references to another row's image replaced by that image, and list literals as lists.
+        """Return the frame with references to other rows' images resolved, and list literals as lists.
 
-        A list with one entry stays a list.
+        A list with one entry remains a list.
         """
         if frame is None or "image" not in getattr(frame, "columns", ()):
             return frame
@@ -129,9 +129,10 @@ class TSVDataset(ImageBaseDataset):
         return frame
 
     def _assay_cell(self, row: Fields, cells: Fields) -> object:
-        """Return the image data of a row, or a list for several images. `cells` are all image cells by index.
+        """Return the image data of a row, or a list for several images. `cells` has all image cells by index.
 
-        Rotated copies and MME's second questions use the image of another row, even if their own cell has one.
+        Rotated copies and MME's second questions use the image of another row, even if
+        their own cell has one.
         """
         cell = row["image"]
         lent = index_of_image(self.dataset, row)

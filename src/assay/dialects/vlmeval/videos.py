@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """Which frames of a video to take.
+    """The selection of frames from a video.
 
-    `nframe` frames are evenly spaced without the first and last; `fps` frames per second begin at the start.
+    With `nframe`, frames are evenly spaced without the first and last; with `fps`, they
+    start at the beginning.
     """
 
     nframe: int
     fps: float
 
     def places(self, total: int, rate: float) -> list[int]:
-        """Return the numbers of the frames to take from a video of `total` frames at `rate` frames per second."""
+        """Return the numbers of the frames to extract from a video of `total` frames at `rate` frames per second."""
         if self.nframe > 0:
             return [
                 min(int(part * total / (self.nframe + 1)), total - 1)
@@ -40,7 +41,7 @@ class Spacing:
         )
 
     def name(self, number: int, count: int) -> str:
-        """Return the file name of frame `number` of `count`, counted from 1."""
+        """Return the file name of frame `number` (from 1) of `count`."""
         if self.nframe > 0:
             rate = ""
         else:
@@ -53,7 +54,7 @@ def video_frames(
     folder: Path,
     spacing: Spacing,
 ) -> list[str]:
-    """Write the chosen frames of a video below `folder`, and return their paths.
+    """Write the selected frames of a video below `folder`, and return their paths.
 
     Existing files are reused unless they are older than the video.
     """
@@ -93,7 +94,7 @@ def video_frames(
 def _measured(video: Path) -> tuple[int, float]:
     """Return a video's number of frames and its frames per second.
 
-    The frames are counted, because the number that a video file states is often wrong.
+    The frames are counted, because the number in a video file's header is often wrong.
     """
     with _opened(video) as container:
         stream = container.streams.video[0]
@@ -111,7 +112,7 @@ def _write(
     video: Path,
     wanted: dict[Path, int],
 ) -> None:
-    """Write frames of a video as image files. `wanted` has the frame's number for each file."""
+    """Write frames of a video as image files. `wanted` gives the frame number for each file."""
     files_of: dict[int, list[Path]] = {}
     for file, number in wanted.items():
         files_of.setdefault(number, []).append(file)
@@ -126,7 +127,7 @@ def _write(
                 return
     if image is None:
         raise DataError("no frame of the video can be decoded", file=str(video))
-    # The packets that remain have no image: use the last image.
+    # The remaining packets have no image: use the last image.
     for files in files_of.values():
         _save(image, files)
 

@@ -28,7 +28,7 @@ _KINDS: dict[str, Kind] = {
     "VIDEO-VQA": "VQA",
 }
 OWN_MODULES = __package__
-"""Prefix of the module names of assay's own VLMEvalKit classes, to tell them from users' classes."""
+"""Prefix of the module names of assay's own VLMEvalKit classes, which distinguishes them from users' classes."""
 
 
 def dataset_classes(
@@ -38,10 +38,10 @@ def dataset_classes(
     *,
     quiet: bool = False,
 ) -> list[tuple[type, str]]:
-    """Return pairs of a dataset class of a file and a dataset name. Raise if there is none.
+    """Return pairs of a dataset class in a file and a dataset name. Raise if there is none.
 
-    `attribute` selects a class, a dataset, or `Class@dataset`; without it, all are returned. `data_name` is the name of
-    the table in `--data`.
+    `attribute` selects a class, a dataset, or `Class@dataset`; without it, all pairs
+    are returned. `data_name` is the name of the table in `--data`.
     """
     classes = file.datasets
     if not classes and not quiet:
@@ -82,12 +82,12 @@ def dataset_classes(
 
 
 def named_datasets(file: UserFile) -> list[tuple[type, str]]:
-    """Return the dataset classes of a file, each with the names of its datasets."""
+    """Return a (class, dataset name) pair for each dataset that the classes in a file declare."""
     return dataset_classes(file, None, None, quiet=True)
 
 
 def idle_classes(file: UserFile) -> list[type]:
-    """Return a file's dataset classes that declare no dataset. They are used only if a user names them."""
+    """Return a file's dataset classes that declare no dataset. They are used only if a user selects them by name."""
     return [
         kind
         for kind in file.datasets
@@ -100,7 +100,7 @@ def is_only_a_base(
     kind: type,
     classes: Sequence[type],
 ) -> bool:
-    """Return True if a class declares no dataset and another class of its file derives from it."""
+    """Return True if a class declares no dataset and another class in the file derives from it."""
     declares = any(name in vars(kind) for name in ("DATASET_URL", "supported_datasets"))
     return not declares and any(
         issubclass(other, kind) for other in classes if other is not kind
@@ -115,8 +115,9 @@ def names_of(
 ) -> list[str]:
     """Return the dataset names of a class: the name of the file in `--data`, else those that the class declares.
 
-    A class that declares none gets its constructor's default, or its own name, if it loads its data itself or has a
-    table in `$LMUData`; or the names for which user files added a URL.
+    A class that declares none gets its constructor's default, or its own name, if it
+    loads its data itself or has a table in `$LMUData`. Otherwise it gets the names for
+    which user files added a URL.
     """
     if data_name is not None:
         return [data_name]
@@ -145,7 +146,7 @@ def names_of(
 
 
 class ClassDataset:
-    """One dataset of a user's dataset class. The user's object is created when its rows are first read."""
+    """One dataset of a user's class. The user's object is created when its rows are first read."""
 
     def __init__(
         self,
@@ -193,7 +194,7 @@ class ClassDataset:
                 error,
                 f"class {self.kind_class.__name__} of {self._file}",
             ) from error
-        # Ask the class: an instance would look for its own file, and download it.
+        # Check the class: on an instance, this would look for the file and download it.
         if self._data is not None and hasattr(self.kind_class, "data_file"):
             instance.data_file = self._data
         return instance
@@ -201,7 +202,8 @@ class ClassDataset:
     def _built(self, accepted: Sequence[str]) -> Any:
         """Create the user's object with keyword arguments, as VLMEvalKit does.
 
-        The dataset's name is passed by position if the constructor uses another name for it.
+        The dataset's name is a positional argument if the constructor uses another name
+        for it.
         """
         if "dataset" in accepted or (
             "**" in accepted and "*" not in accepted and len(accepted) == 1
@@ -214,7 +216,7 @@ class ClassDataset:
 
     @cached_property
     def path(self) -> Path | None:
-        """The TSV file whose rows are passed one by one, or None if the user's object made its own data frame."""
+        """The TSV file whose rows are passed one by one, or None if the user's object has created its data frame."""
         if self._data is not None:
             return self._data
         instance = self.instance
@@ -237,7 +239,7 @@ class ClassDataset:
 
     @property
     def rows(self) -> object:
-        """What the task makes samples from: the TSV file if it can be streamed, else the rows of the data frame."""
+        """The rows for the task's samples: the TSV file if it can be streamed, else the rows of the data frame."""
         if self.path is None:
             return rows_of_frame(self._frame())
         if getattr(self.instance, "skip_noimg", False):
@@ -246,12 +248,12 @@ class ClassDataset:
 
     @property
     def is_dialogue(self) -> bool:
-        """True if a row is a dialogue with several turns, which `build_prompt` returns all at once."""
+        """True if each row is a dialogue of several turns, which `build_prompt` returns together."""
         return str(getattr(self.kind_class, "TYPE", "")).upper() == "MT"
 
     @property
     def is_video(self) -> bool:
-        """True if rows are about videos. Their `build_prompt(line, video_llm)` gets the row's number."""
+        """True if rows are about videos. Their `build_prompt(line, video_llm)` receives the row's number."""
         return str(getattr(self.kind_class, "MODALITY", "")).upper() == "VIDEO"
 
     @property
@@ -263,14 +265,14 @@ class ClassDataset:
 
     @property
     def evaluates(self) -> bool:
-        """True if the user's class scores its predictions by its own `evaluate`."""
+        """True if the user's class scores its predictions with its own `evaluate`."""
         evaluate = getattr(self.kind_class, "evaluate", None)
         return evaluate is not None and not str(
             getattr(evaluate, "__module__", "")
         ).startswith(OWN_MODULES)
 
     def kind(self, columns: frozenset[str]) -> Kind:
-        """Return the type of questions that the class declares, or that the dataset's name and columns suggest."""
+        """Return the type of questions: the class's own, or one judged by the dataset's name and columns."""
         declared = str(getattr(self.kind_class, "TYPE", "") or "").upper()
         return _KINDS.get(declared) or kind_of(self.name, columns)
 
@@ -321,7 +323,7 @@ def _default_dataset(kind: type) -> str | None:
 
 
 def _loads_itself(kind: type) -> bool:
-    """Return True if a class creates its own data, by its own constructor or `load_data`."""
+    """Return True if a class defines a constructor or `load_data` that creates its data."""
     methods: Sequence[Any] = (_constructor(kind), getattr(kind, "load_data", None))
     return any(
         method not in (None, object.__init__)

@@ -49,7 +49,8 @@ def evaluate(
 ) -> Iterator[RunResult | AssayError]:
     """Run every model on every dataset, write VLMEvalKit's files, and yield the results one after another.
 
-    If a model cannot be run on a dataset, the error is yielded instead of a result, or raised if nothing else runs.
+    If a model cannot be run on a dataset, the error is yielded instead of a result, or
+    raised if it is the only pair.
     """
     flags = parse(arguments)
     if flags.upstream:
@@ -77,7 +78,7 @@ def evaluate(
 
 
 def idle_flags(arguments: Sequence[str]) -> list[str]:
-    """Return the options that the user gave and that have no effect, to report them."""
+    """Return the options on the command line that have no effect, for a message to the user."""
     return idle(parse(arguments))
 
 
@@ -174,9 +175,10 @@ def _file_to_read(
     pair: Pair,
     name: str,
 ) -> Path | None:
-    """Return the prediction file whose answers to use instead of asking the model, or None.
+    """Return the prediction file whose answers replace the model's, or None.
 
-    Without an earlier run, it is the newest file in the model's folder; otherwise a file that replaced assay's own.
+    Without an earlier run, it is the newest file in the model's folder; otherwise a
+    file that replaced assay's own.
     """
     stem = f"{pair.label}_{name}"
     if earlier is None:
@@ -193,9 +195,10 @@ def _file_to_read(
 
 
 def _is_documented(pair: Pair, work_dir: Path) -> bool:
-    """Return True if the files of a pair are written in the formats of VLMEvalKit's documented revision.
+    """Return True if a pair's files have the formats of VLMEvalKit's documented revision.
 
-    This follows from the model's class or, if its file is not here, from the `status.json` of an earlier run.
+    This follows from the model's class or, if its file is not here, from the
+    `status.json` of an earlier run.
     """
     if (
         not is_reference(pair.model)
@@ -210,7 +213,7 @@ def _is_documented(pair: Pair, work_dir: Path) -> bool:
 
 
 def _is_early(model: str) -> bool:
-    """Return True if a model is a user's class for VLMEvalKit's documented revision."""
+    """Return True if a model is a user's class written for VLMEvalKit's documented revision."""
     if not is_reference(model):
         return False
     path, name = split_reference(model)
@@ -219,7 +222,7 @@ def _is_early(model: str) -> bool:
 
 
 def _writes_matches(options: RunOptions) -> bool:
-    """Return True if the run reads letters by rules. Its `_prefetch` file is Excel, whatever `$PRED_FORMAT` is."""
+    """Return True if the run reads letters by rules, and so writes a `_prefetch` file."""
     return any(
         getattr(scorer, "name", "") == "exact_matching"
         for scorer in _task(options).scorers
@@ -272,9 +275,10 @@ def _with_judge(
     options: RunOptions,
     flags: argparse.Namespace,
 ) -> RunOptions:
-    """Return the options with the judge that the flags name.
+    """Return the options with the judge that the flags specify.
 
-    A user's `evaluate` gets all judge arguments. If assay's scorers ask the judge, only those for its model are used.
+    A user's `evaluate` gets all judge arguments. If assay's scorers call the judge,
+    only those for its model are used.
     """
     evaluates = any(
         isinstance(scorer, SetEvaluation) for scorer in _task(options).scorers
@@ -342,9 +346,9 @@ def _new_folder(
     name: str,
     stamp: str,
 ) -> Path:
-    """Return the folder for this command, named after its time.
+    """Return the folder for this command, named after the time.
 
-    If it has a run of this dataset, add a number to the name.
+    If the folder already has a run of this dataset, a number is added to the name.
     """
     folder, number = home / stamp, 2
     while (folder / f"run_{name}").exists():
@@ -353,7 +357,7 @@ def _new_folder(
 
 
 def _has_data(options: RunOptions) -> bool:
-    """Return True if the dataset's table is on this machine."""
+    """Return True if the dataset's table exists on this machine."""
     try:
         source = _task(options).dataset
     except (UsageError, OSError):
@@ -378,7 +382,7 @@ class Imported(ImportedAnswers):
     def output_of(self, index: str) -> Output:
         """Return the text of a row as an output.
 
-        An empty text, or VLMEvalKit's failure message, counts as a failed request.
+        An empty string, or VLMEvalKit's failure message, counts as a failed request.
         """
         answer = self.predictions.get(index)
         if is_blank(answer) or FAILED in str(answer):
@@ -399,8 +403,9 @@ def new_prediction_file(
 ) -> Path | None:
     """Return the newest prediction file that no run in this folder has read or written, or None.
 
-    `all_digests` are those of all files that runs in this folder read or wrote, `of_latest` those of the latest run. A
-    file of an earlier run that was put into the model's folder again after the latest run counts as new, too.
+    `all_digests` has the digests of all files that runs in this folder read or wrote,
+    `of_latest` those of the latest run. A file of an earlier run that was put into the
+    model's folder again after the latest run counts as new, too.
     """
     new: list[Path] = []
     for file in prediction_files(home, stem, SUFFIXES):

@@ -1,4 +1,4 @@
-"""The judge that a user's `evaluate` calls. Calls block, and each answer is stored in the run's journal."""
+"""The judge for a user's `evaluate`. Its calls block, and each answer is stored in the run's journal."""
 
 import inspect
 from dataclasses import fields, is_dataclass
@@ -24,7 +24,7 @@ EVALUATES_OWN = frozenset(
         *OPTION_NAMES,
     }
 )
-"""Judge arguments for `evaluate` and its requests. They are never used to build the judge's model."""
+"""Judge arguments for `evaluate` or its requests, which are not passed to the judge's model."""
 
 
 class GuestJudge(Judge):
@@ -33,7 +33,7 @@ class GuestJudge(Judge):
     fail_msg = "Failed to obtain answer via API."
 
     def __init__(self, settings: Fields) -> None:
-        """Use the run's judge; in a script without a run, the model that `settings` names."""
+        """Use the run's judge or, in a script without a run, the model in `settings`."""
         wished = str(settings.get("model", "judge"))
         run = current()
         if run.judge_pool is not None and run.judge is None:
@@ -45,7 +45,7 @@ class GuestJudge(Judge):
         self._system = settings.get("system_prompt")
 
     def working(self) -> bool:
-        """Return True without asking. If the judge cannot answer, each question reports it."""
+        """Return True without a request. If the judge is unavailable, each question reports an error."""
         return True
 
     def generate(self, message: object, **options: object) -> str:
@@ -57,7 +57,7 @@ class GuestJudge(Judge):
         message: object,
         **options: object,
     ) -> tuple[int, str, str]:
-        """Return code, answer and log, as VLMEvalKit's API classes do.
+        """Return code, answer and log, like VLMEvalKit's API classes.
 
         The code is 0 for an answer and -1 for a failure.
         """
@@ -83,7 +83,7 @@ OpenAIWrapperInternal = OpenAIWrapper
 
 
 def model_args(judge: str, args: Fields) -> Record:
-    """Return the judge arguments with which the judge's model is built; all others are for `evaluate`."""
+    """Return the judge arguments for building the judge's model. All others are for `evaluate`."""
     arguments = {
         name: value for name, value in args.items() if name not in EVALUATES_OWN
     }
@@ -108,8 +108,9 @@ DEBUG_MESSAGE = "The judge did not answer: give a model with --judge, and its ke
 
 
 def build_judge(**kwargs: object) -> GuestJudge:
-    """Return the judge for a user's `evaluate`: the run's judge, given by `--judge`, whatever model the arguments name.
+    """Return the judge for a user's `evaluate`: the run's judge, even if the arguments specify another model.
 
-    Options such as the temperature are sent with the questions. In a script, the named model is the judge.
+    Options such as the temperature are sent with the questions. In a script, the model
+    in the arguments is the judge.
     """
     return GuestJudge(kwargs)

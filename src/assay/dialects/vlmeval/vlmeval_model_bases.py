@@ -23,7 +23,7 @@ from .vlmeval_judging import GuestJudge
 
 
 class BaseModel(MessageModel):
-    """Base of models that answer message lists; subclasses write `generate_inner(message, dataset=None)`."""
+    """Base of models that answer message lists. Subclasses define `generate_inner(message, dataset=None)`."""
 
     INTERLEAVE = False
     is_api = False
@@ -50,7 +50,7 @@ class BaseModel(MessageModel):
     ) -> object:
         """Return the answer to a chat, `[dict(role, content)]`, if the class has `chat_inner`.
 
-        A chat that is too long for the model is retried without its first turns.
+        Under VLMEvalKit's rules, a chat that raises is retried without its first turns.
         """
         inner = getattr(self, "chat_inner", None)
         if inner is None:
@@ -70,7 +70,7 @@ class BaseModel(MessageModel):
         message: Sequence[Fields],
         dataset: str | None = None,
     ) -> tuple[str, str | None]:
-        """Return the texts joined by line breaks, and the first image; for BLINK all images side by side."""
+        """Return the message's texts joined by line breaks, and its first image; for BLINK all images side by side."""
         text, images = joined_text(message), values_of(message, "image")
         if dataset == "BLINK" and images:
             return text, str(concat_images(images, target_size=512))
@@ -79,7 +79,7 @@ class BaseModel(MessageModel):
     def message_to_promptvideo(
         self, message: Sequence[Fields]
     ) -> tuple[str, str | None]:
-        """Return the texts joined by line breaks, and the first video."""
+        """Return the message's texts joined by line breaks, and its first video."""
         if not self.VIDEO_LLM:
             raise NotImplementedError(f"{type(self).__name__} takes no video")
         videos = values_of(message, "video")
@@ -90,9 +90,10 @@ class BaseModel(MessageModel):
         message: Sequence[Fields],
         dataset: str | None = None,
     ) -> tuple[dict[str, str], str]:
-        """Return the texts by role, and the first video.
+        """Return the message's texts by role, and its first video.
 
-        For multiple choice, a text without an assistant's part gets one that begins the answer: `Best Option: (`.
+        For multiple choice without an assistant's text, the assistant's text is `Best
+        Option: (`, which begins the answer.
         """
         if not self.VIDEO_LLM:
             raise NotImplementedError(f"{type(self).__name__} takes no video")
@@ -124,18 +125,19 @@ class BaseAPI(ApiCalls, BaseModel):  # type: ignore[misc]  # one question, witho
     """Base of models behind an API."""
 
     def is_answer(self, answer: Any) -> bool:
-        """Return True if an answer does not contain the failure message."""
+        """Return True if the answer is valid and does not contain the failure message."""
         return super().is_answer(answer) and self.fail_msg not in answer
 
 
 STANDS_IN = True
-"""VLMEvalKit's own file is used instead of this module if it exists."""
+"""Marks this module as a fallback: VLMEvalKit's own file takes precedence if it exists."""
 
 
 class OpenAIWrapper(BaseAPI):
     """A text model by name: `openai/…`, `file.py:fn` and so on. Any other name is a model at `$OPENAI_BASE_URL`.
 
-    While a user's `evaluate` runs, this is the run's judge, whose answers are stored in the journal.
+    While a user's `evaluate` runs, calls go to the run's judge, whose answers are
+    stored in the journal.
     """
 
     def __init__(
@@ -154,17 +156,17 @@ class OpenAIWrapper(BaseAPI):
         self._assay_judge = GuestJudge({"model": model, **kwargs})
 
     def working(self) -> bool:
-        """Return True without asking. If the judge cannot answer, each question reports it."""
+        """Return True without a request. If the judge is unavailable, each question reports an error."""
         return self._assay_judge.working()
 
     def generate_inner(self, inputs: object, **kwargs: object) -> object:  # type: ignore[override]
-        """Return code, answer and log of one question."""
+        """Return code, answer and log for one question."""
         options = {name: value for name, value in kwargs.items() if name != "dataset"}
         return self._assay_judge.generate_inner(inputs, **options)
 
 
 class GPT4V(OpenAIWrapper):
-    """An `OpenAIWrapper` that also accepts images, as VLMEvalKit's class of this name."""
+    """An `OpenAIWrapper` that also accepts images, like VLMEvalKit's class of this name."""
 
     def generate(
         self,

@@ -123,7 +123,7 @@ class GuestModel(KitModel):
         )
 
     def _early_files(self, request: Request) -> list[str]:
-        """Return the paths of a prompt's images: `<index>.jpg` for one image, the names in the row for several."""
+        """Return the paths of a prompt's images: `<index>.jpg` for a single image, the names in the row for several."""
         parts = []
         for message in request.messages:
             for part in message.parts or ():
@@ -143,9 +143,10 @@ class GuestModel(KitModel):
         return files
 
     def _newer_file(self, request: Request) -> Callable[[Any], str]:
-        """Return a function that writes a medium of the request to a file and returns its path.
+        """Return a function that writes one of a request's images or videos to a file and returns its path.
 
-        The file has the name in the row, or `<index>.png`, or with several images `<index>_<number>.png`.
+        The file has the name in the row, or else `<index>.png`; with several images,
+        `<index>_<number>.png`.
         """
         media = request.prompt.media
         names = file_names(request.id, len(media), (), ".png")
@@ -187,9 +188,9 @@ class GuestModel(KitModel):
         name: str,
         request: Request,
     ) -> str:
-        """Return the path of a medium's file.
+        """Return the path of the file of an image or video.
 
-        A medium without a file is written, under the name that VLMEvalKit would use.
+        A missing file is written first, under the name that VLMEvalKit would use.
         """
         if medium.name is not None and is_written(medium.name, medium):
             return str(medium.name)
@@ -221,7 +222,7 @@ class GuestModel(KitModel):
         return not self.is_newer or not is_ours
 
     def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
-        """Return the prompt that the user's model builds itself, or None if it uses the dataset's prompt."""
+        """Return the prompt from the user's model, or None if the model uses the dataset's prompt."""
         row = sample.fields
         if not isinstance(row, LineRow):
             return None  # another kind of task: its rows are not lines of a TSV
@@ -264,8 +265,8 @@ class GuestApiModel(ThreadedRequestModel, GuestModel):
 def _read_answer(value: object, reference: str) -> Output:
     """Convert the return value of a user's model to an output.
 
-    Empty texts and 0 are answers. `(code, answer, log)` with a code other than 0 is a failure. For a wrong type, the
-    error names the model.
+    Empty strings and 0 are answers. `(code, answer, log)` with a code other than 0 is a
+    failure. Raise a `TypeError` with the model's name for any other type.
     """
     if isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], int):
         code, answer, log = value
@@ -287,7 +288,7 @@ def _called(
     function: Function,
     *arguments: tuple[str, Any],
 ) -> object:
-    """Call a user's method with (name, value) pairs: by keyword if it has these parameters, else by position."""
+    """Call a user's method with (name, value) pairs: by keyword if it has all these parameters, else by position."""
     accepted = parameters_of(function)
     keywords = dict(arguments)
     if "**" in accepted or keywords.keys() <= set(accepted):

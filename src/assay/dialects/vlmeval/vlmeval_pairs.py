@@ -1,7 +1,8 @@
 """Pair models with datasets, given by name on the command line or in a JSON config.
 
-Classes that a config names are looked up in the files given by `--register`, then among VLMEvalKit's. A dataset of a
-config has the reference `config.json#name`, so that it can be scored again.
+Classes in a config are looked up in the files given by `--register`, then among
+VLMEvalKit's. A dataset of a config has the reference `config.json#name`, so that it can
+be scored again.
 """
 
 import argparse
@@ -36,15 +37,15 @@ Entry = tuple[type, str, str | None, Fields]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One model and, once it is known, one dataset to run it on."""
+    """One model and one dataset to run it on. The dataset may be set later."""
 
     model: str
     label: str
-    """The model's name in the names of folders and files."""
+    """The model's name in folder and file names."""
     model_args: Fields = field(default_factory=lambda: EMPTY)
     generation: Fields = field(default_factory=lambda: EMPTY)
     data: str = ""
-    """The reference of the dataset, from which a run can be repeated; empty if only the model is known yet."""
+    """The reference of the dataset, from which a run can be repeated; empty until the dataset is set."""
     name: str = ""
     """The dataset's name in file names."""
 
@@ -57,7 +58,7 @@ def dataset_entry(
 ) -> Entry | None:
     """Return the class and arguments of a dataset in a config. `entry` is its value, `name` its key.
 
-    None for an empty entry, whose dataset is looked up by name.
+    Return None for an empty entry, whose dataset is looked up by name.
     """
     if not entry:
         return None
@@ -97,9 +98,9 @@ def model_entry(
     register: Sequence[str],
     where: str,
 ) -> Pair:
-    """Return the model of a config entry, by the name that assay uses, with its arguments.
+    """Return a pair with the model of a config entry, under its name in assay, and its arguments.
 
-    The dataset is still empty.
+    The dataset is not set yet.
     """
     settings, label = dict(entry), file_name(name, 80)
     class_name = settings.pop("class", None)
@@ -122,9 +123,9 @@ def registered_model(
     name: str,
     register: Sequence[str],
 ) -> str | None:
-    """Return `file.py:name` if a file given by `--register` defines a class or a `supported_VLM` entry of this name.
+    """Return `file.py:name` if a file given by `--register` defines the class or the `supported_VLM` entry `name`.
 
-    Else return None.
+    Return None if no file does.
     """
     for path, file in zip(register, loaded(register), strict=True):
         if name in file.models or name in file.registered:
@@ -139,7 +140,7 @@ def endpoint_pair(
     settings: Record,
     where: str,
 ) -> Pair:
-    """Return assay's endpoint model for a config entry with a class of VLMEvalKit that calls an endpoint."""
+    """Return a pair with assay's endpoint model, for a config entry with one of VLMEvalKit's endpoint classes."""
     if "key" in settings:
         raise UsageError(
             "a key does not belong in a config",
@@ -207,7 +208,7 @@ def _refuse_same_files(
     kind: str,
     named: Sequence[tuple[str, str]],
 ) -> None:
-    """Raise if two different models, or datasets, have the same name in file names. `named` has (name, reference)."""
+    """Raise if two different models, or datasets, share a name in file names. `named` has (name, reference) pairs."""
     references: dict[str, str] = {}
     for name, reference in named:
         first = references.setdefault(name, reference)
@@ -219,7 +220,7 @@ def _refuse_same_files(
 
 
 def dataset_name(data: str) -> str:
-    """Return the name that a dataset has in file names, if it is given as a name, a file, or `file.py:Class@name`."""
+    """Return a dataset's name in file names, given a name, a file, or `file.py:Class@name`."""
     path, _, attribute = data.rpartition(":") if ".py:" in data else (data, "", "")
     if (
         path.endswith(".py")
@@ -245,7 +246,7 @@ def json_object(
     text: str | None,
     where: str,
 ) -> Record:
-    """Parse a JSON object from the command line; empty if there is none. `where` names the option in errors."""
+    """Parse a JSON object from the command line; empty if it is not given. `where` is the option, for errors."""
     if not text or not text.strip():
         return {}
     try:
@@ -262,7 +263,7 @@ def _configured(
     path: Path,
     register: Sequence[str],
 ) -> list[tuple[str, str]]:
-    """Return (reference, name) for each dataset in a config file. Raise for an undefined class."""
+    """Return a (reference, name) pair for each dataset in a config file. Raise for an undefined class."""
     for name, entry in data.items():
         dataset_entry(name, entry, register, str(path))
     return [(f"{path}#{name}", name) for name in data]
@@ -273,7 +274,7 @@ def _of_checkout(
     flags: argparse.Namespace,
     work_dir: Path,
 ) -> tuple[str, str] | None:
-    """Return (reference, name) for a dataset that the checkout around the working folder defines, or None."""
+    """Return the (reference, name) of a dataset that the checkout around the working folder defines, or None."""
     checkout = TOOLKIT.checkout()
     is_path = is_reference(name) or bool(Path(name).suffix) or Path(name).exists()
     if checkout is None or is_path or _is_registered(name, flags):
@@ -307,7 +308,7 @@ def _kept_config(
 ) -> str:
     """Save a config of datasets in the work folder, and return the reference of the dataset `name` in it.
 
-    With the file, the run can be repeated.
+    The saved file allows the run to be repeated.
     """
     path = work_dir / f"data_config-{digest_of(config)[:8]}.json"
     text = json.dumps(config, indent=2, ensure_ascii=False)
@@ -319,7 +320,7 @@ def _data_config(
     flags: argparse.Namespace,
     work_dir: Path,
 ) -> dict[str, tuple[str, str]]:
-    """Return the datasets that `--data-config` defines: by name, each with (reference, name).
+    """Return the (reference, name) of each dataset in `--data-config`, by name.
 
     The config is saved in the work folder, so that the run can be repeated.
     """
@@ -401,9 +402,10 @@ def _built_with(
     model: Pair,
     flags: argparse.Namespace,
 ) -> Record:
-    """Return the arguments for building a model: those of the config, and the flags that it accepts.
+    """Return the arguments for building a model: the config's, and those of the flags that it accepts.
 
-    The flags are `--use-vllm`, which must be accepted, and `--retry`.
+    The flags are `--retry`, and `--use-vllm`, which raises an error if the model does
+    not accept it.
     """
     args = dict(model.model_args)
     if not flags.use_vllm and flags.retry is None:

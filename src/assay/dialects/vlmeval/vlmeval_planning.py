@@ -1,6 +1,6 @@
 """Make tasks from a TSV, a file with dataset classes, an entry of a JSON config, or the name of a dataset.
 
-The name of a dataset stands for its TSV in `$LMUData`.
+The name of a dataset means its TSV in `$LMUData`.
 """
 
 import warnings
@@ -54,13 +54,14 @@ NEED_THE_MODEL = (
     "SLIDEVQA",
     "SLIDEVQA_MINI",
 )
-"""Datasets that VLMEvalKit builds with `model=`, because the model determines how pages are joined to images."""
+"""Datasets that VLMEvalKit builds with `model=`, because the way they join pages to images depends on the model."""
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     """Return the tasks of a reference.
 
-    It is `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's name.
+    It is `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's
+    name.
     """
     process = of_process()
     process.trust_pickle = run.trust_pickle
@@ -86,9 +87,10 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
 
 
 def _check_data(data: str | None) -> None:
-    """Raise if `--data` is not a file.
+    """Raise if the path in `--data` does not exist.
 
-    If it is the name of a dataset, as in VLMEvalKit's command, the error says how to pass it.
+    If it is the name of a dataset, as in VLMEvalKit's command, the error gives the
+    right options.
     """
     if data is None or Path(data).expanduser().exists():
         return
@@ -104,7 +106,7 @@ def table_task(
     name: str,
     run: RunOptions,
 ) -> Task:
-    """Make the task of a TSV without a class. Its name and its columns decide how it is asked and scored."""
+    """Make the task of a TSV without a class. Its name and its columns determine the prompt and the scorer."""
     if run.data:
         source_path = Path(run.data)
     else:
@@ -139,7 +141,7 @@ def table_task(
 
 
 def protocol_of(name: str) -> str:
-    """Return the protocol id of a benchmark. It has a suffix if VLMEvalKit's own rules read the answers."""
+    """Return the protocol id of a benchmark, with a suffix if VLMEvalKit's own rules apply."""
     return f"vlmeval/{name}{chosen_rules().protocol}"
 
 
@@ -150,12 +152,12 @@ def judged_by(
     *,
     has_answers: bool,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return scorers and summarizers for a benchmark with this type of questions.
+    """Return the scorers and summarizers of a benchmark with this type of questions.
 
     If the run has a judge, there is a scorer by rules alone and one with the judge.
     """
     if not has_answers or kind == "MT":
-        return (answered,), ()  # no rule defines a right dialogue
+        return (answered,), ()  # no rule defines a correct dialogue
     with_judge = "judge" in run.judges
     if kind == "MCQ":
         if with_judge:
@@ -202,7 +204,7 @@ def _model_argument(
     dataset: str,
     run: RunOptions,
 ) -> dict[str, str]:
-    """Return `model=NAME` for the dataset classes that VLMEvalKit builds with the model's name, else nothing."""
+    """Return `model=NAME` for dataset classes that VLMEvalKit builds with the model's name, else no arguments."""
     if dataset not in NEED_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
     label = of_process().label
@@ -276,7 +278,8 @@ def _template(
 ) -> GuestPrompt:
     """Return the template that builds prompts with a dataset class.
 
-    Dialogues are asked turn by turn. Videos are sent as images of frames, unless the model accepts whole videos.
+    Dialogues are sent turn by turn. Videos are sent as images of frames, unless the
+    model accepts whole videos.
     """
     if dataset.is_video:
         video = VideoPrompt(dataset.instance, name, code)

@@ -25,12 +25,12 @@ from .dataset_facts import Kind
 from .vlmeval_rows import LineRow
 
 IMAGE_LIST = "image_list"
-"""Key in a prompt's details if its images are a list. A model of the early interface gets them by `multi_generate`."""
+"""Key in a prompt's details that marks its images as a list. Early models get them through `multi_generate`."""
 SELECT = "Please select the correct answer from the options above. \n"
 
 
 def question_with_options(row: Fields) -> str:
-    """Return a row's hint, question, options and the request to choose one, in VLMEvalKit's wording."""
+    """Return a row's hint, question, options and the instruction to choose one, in VLMEvalKit's wording."""
     lines = [f"Question: {row['question']}"]
     if not is_blank(row.get("hint")):
         lines.insert(0, f"Hint: {row['hint']}")
@@ -44,7 +44,8 @@ def question_with_options(row: Fields) -> str:
 def documented_question(row: Fields) -> str:
     """Return a row's question in the wording of VLMEvalKit's documented revision.
 
-    It has hint, question, options A to E and, even without options, the request to choose one.
+    It has hint, question, options A to E and, even without options, the instruction to
+    choose one.
     """
     lines = [f"Question: {row['question']}", "Options:"]
     if not _is_absent(row, "hint"):
@@ -133,7 +134,7 @@ class GuestPrompt:
 class DialoguePrompt(GuestPrompt):
     """The template for dialogues. The user's `build_prompt` returns a whole dialogue with reference answers.
 
-    Each turn is asked after the model's own answer to the previous one.
+    Each turn is sent after the model's own answer to the previous one.
     """
 
     def __call__(self, sample: Sample) -> Prompt:
@@ -199,7 +200,7 @@ class VideoPrompt(GuestPrompt):
         return checked(Prompt(message_turns(message)), sample)
 
     def _row_number(self, sample: Sample) -> int:
-        """Return the position of a sample's row in the data frame, which `build_prompt` gets in place of the row."""
+        """Return the position of a sample's row in the data frame, which `build_prompt` expects in place of the row."""
         numbers = self._row_numbers
         if numbers is None:
             numbers = self._row_numbers = {
@@ -210,7 +211,7 @@ class VideoPrompt(GuestPrompt):
 
 
 def list_details(message: object) -> Fields:
-    """Return prompt details that say if `build_prompt` returned its images as a list, which may have only one."""
+    """Return prompt details that record if `build_prompt` returned a list of images, even with only one."""
     is_list = isinstance(message, Mapping) and isinstance(
         message.get("image"), (list, tuple)
     )
@@ -220,9 +221,10 @@ def list_details(message: object) -> Fields:
 
 
 def with_names_for_unreadable(turns: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages of a model's own prompt with each unreadable image replaced by the name that stands for it.
+    """Return the messages with each image that cannot be read replaced by the name that the model gave for it.
 
-    The model interprets such a name: it may load the image, or generate it.
+    The model interprets such a name in its own prompt: it may load the image, or
+    generate it.
     """
     return tuple(
         turn
@@ -243,7 +245,7 @@ def _readable_or_name(part: Part) -> Part:
 
 
 def checked(prompt: Prompt, sample: Sample) -> Prompt:
-    """Return the prompt if its media can be read. Otherwise raise an error for its row, before any model is asked."""
+    """Return the prompt if its media can be read. Otherwise raise an error for its row before the model is called."""
     try:
         for medium in prompt.media:
             _ = medium.digest

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 STANDS_IN = True
-"""VLMEvalKit's own file is used instead of this module if it exists."""
+"""Marks this module as a fallback: VLMEvalKit's own file takes precedence if it exists."""
 
 PERCEPTION = (
     "OCR",
@@ -55,9 +55,10 @@ def mme_rating(
 ) -> dict[str, float]:
     """Return MME's sums over perception and reasoning, then the score of each category.
 
-    A row has a category, the image, and whether the answer is right. A category scores 100 acc + 100 acc+, where acc+
-    is the fraction of images with both questions right. With `strict`, as in VLMEvalKit, all fourteen categories and
-    both questions of each image are required.
+    A row has a category, the image, and whether the answer is correct. A category
+    scores 100 acc + 100 acc+, where acc+ is the fraction of images with both questions
+    correct. With `strict`, as in VLMEvalKit, all fourteen categories and both questions
+    of each image are required.
     """
     images: dict[str, dict[str, list[float]]] = {}
     for category, image, right in rows:
@@ -96,8 +97,9 @@ def _mme_score(
 def hallusion_rating(frame: "DataFrame") -> "DataFrame":
     """Return HallusionBench's aAcc, fAcc and qAcc: overall, by category and by l2-category.
 
-    They are the percentages of right answers, of figures with all answers right, and of questions right for all
-    figures. An index ends in set, figure and question: `…_0_3_1`.
+    They are the percentages of correct answers, of figures with all answers correct,
+    and of questions that are correct for all figures. An index ends in set, figure and
+    question: `…_0_3_1`.
     """
     import pandas
 
@@ -117,7 +119,7 @@ def hallusion_rating(frame: "DataFrame") -> "DataFrame":
 
 
 def _shares(rows: "DataFrame") -> list[float]:
-    """Return the percentages of right rows, of figures with all rows right, and of questions with all rows right."""
+    """Return three percentages: correct rows, figures with all rows correct, questions with all rows correct."""
     return [
         _mean(rows["right"]),
         _mean(rows.groupby("figure")["right"].all()),
@@ -126,7 +128,7 @@ def _shares(rows: "DataFrame") -> list[float]:
 
 
 def yes_f1(rows: "DataFrame") -> tuple[float, float, float]:
-    """Return F1, precision and recall of the answer yes."""
+    """Return the F1, precision and recall of the answer "yes"."""
     is_yes = rows["answer"] == "Yes"
     reads_yes = rows["extracted"] == "Yes"
     hits = int((is_yes & reads_yes).sum())
@@ -139,7 +141,7 @@ def yes_f1(rows: "DataFrame") -> tuple[float, float, float]:
 
 
 def pope_rating(frame: "DataFrame") -> "DataFrame":
-    """Return POPE's rating in percent, overall and by category: F1 of yes (as `Overall`), acc, precision and recall.
+    """Return POPE's rating in percent, overall and by category: F1 of yes (as `Overall`), accuracy, precision, recall.
 
     A row may have several categories.
     """
@@ -161,7 +163,7 @@ def pope_rating(frame: "DataFrame") -> "DataFrame":
 
 
 def vsr_rating(frame: "DataFrame") -> dict[str, float]:
-    """Return VSR's rating: precision, recall and acc of yes in percent, and F1 between 0 and 1."""
+    """Return VSR's rating: precision, recall and accuracy of yes in percent, and F1 between 0 and 1."""
     f1, precision, recall = yes_f1(frame)
     return {
         "precision": precision * 100,
@@ -216,7 +218,7 @@ def YOrN_Extraction(output: str) -> str:
 
 
 def YOrN_match_prompt(line: Fields) -> str:
-    """Return the prompt that asks a judge whether an answer means yes or no, in assay's wording."""
+    """Return the prompt, in assay's wording, that asks a judge whether an answer means yes or no."""
     return (
         "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
         f"Yes, No, or Unknown.\n\nQuestion: {line['question']}?\nAnswer: {line['prediction']}\nVerdict: "
@@ -224,7 +226,7 @@ def YOrN_match_prompt(line: Fields) -> str:
 
 
 def YOrN_auxeval(model: Any, line: Fields) -> str:
-    """Return yes or no as a judge reads it from an answer. The judge is asked up to five times."""
+    """Return `Yes` or `No` as a judge reads it from an answer, in up to five attempts; else `Unknown`."""
     prompt = YOrN_match_prompt(line)
     for attempt in range(TRIES):
         verdict = YOrN_Extraction(model.generate(prompt, temperature=0.5 * attempt))
@@ -244,7 +246,7 @@ def MME_rating(data_file: str) -> "DataFrame":
 
 
 def _of_file(rate: Callable[[Any], Any]) -> Callable[[str], Any]:
-    """Turn a function that rates a data frame into one that rates a file and returns a data frame, as in VLMEvalKit."""
+    """Convert a function that rates a data frame to one that rates a file, and returns a data frame."""
 
     @wraps(rate)
     def rating(data_file: str) -> "DataFrame":
@@ -278,8 +280,9 @@ OVERALL = "Overall"
 def accuracy_table(frame: "DataFrame", *, documented: bool) -> "DataFrame":
     """Return a table of accuracy: `split`, `Overall`, then a column for each l2-category and each category.
 
-    `hit` in `frame` says whether a row is right. The documented revision has the rows full, dev and test if there are
-    splits, else the single row dev. The newest has one row for each split; without splits, its only row is called none.
+    `hit` in `frame` is 1 for a correct row. The documented revision has the rows full,
+    dev and test if there are splits, else the single row dev. The newest has one row
+    for each split; without splits, its only row is called none.
     """
     import pandas
 
@@ -318,9 +321,9 @@ def _means(
 
 
 def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> "DataFrame":
-    """Return how many answers the rules could read, and how many of those are right, overall and by category.
+    """Return how many answers the rules could read, and how many of those are correct, overall and by category.
 
-    Each row has the category, the letter read, and the right letter if that was read.
+    Each row has the category, the letter read, and the correct letter if that was read.
     """
     import pandas
 
@@ -354,9 +357,10 @@ def capability_tables(
 ) -> tuple[Any, Any]:
     """Return MM-Vet's mean grades in percent, by capability and by combination (`ocr_math`), the overall mean last.
 
-    `graded` has the capabilities and the grade of each answer. A capability without items is left out; VLMEvalKit
-    divides by zero there. Items of a single capability occur once in each table. VLMEvalKit counts them twice in both,
-    because a capability and a combination of the same name share a count; `counts_twice` does the same.
+    `graded` has the capabilities and the grade of each answer. A capability without
+    items is left out, while VLMEvalKit divides by zero. Items of a single capability
+    occur once in each table. VLMEvalKit counts them twice in both, because a capability
+    and a combination of the same name share a count; `counts_twice` does the same.
     """
     of_capabilities: dict[str, list[float]] = {name: [] for name in CAPABILITIES}
     if counts_twice:

@@ -1,6 +1,7 @@
-"""Read rows for user code, as a pandas Series that is created only when a user's method needs it.
+"""Read rows for user code. A pandas Series is created only when a user's method needs it.
 
-If a class lets assay stream its table, rows without an image are left out, as its `skip_noimg=True` requires.
+For a table that is streamed, rows without an image are left out, as the class's
+`skip_noimg=True` requires.
 """
 
 import os
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """Where a dataset's rows come from, with everything needed to read their cells."""
+    """The source of a dataset's rows, with everything needed to read their cells."""
 
     def __init__(
         self,
@@ -73,7 +74,7 @@ class Source:
 
     @cached_property
     def types(self) -> Types:
-        """The data types of the columns of a TSV file; empty for a data frame, whose cells have types already."""
+        """The data types of the columns of a TSV file; empty for a data frame, which is already typed."""
         if self.path is not None and self.path.exists():
             return types_of_file(self.path)
         return {}
@@ -85,7 +86,7 @@ class Source:
 
     @cached_property
     def images(self) -> RowImages:
-        """Finds the images of this dataset's rows."""
+        """The image finder for this dataset's rows."""
         if self.path is not None:
             beside = [self.path.parent]
         else:
@@ -106,7 +107,7 @@ class Source:
 
     @property
     def _is_own(self) -> bool:
-        """True if the rows come from the user: from a class's code, or from a table copied into `$LMUData` by hand."""
+        """True if the rows come from the user: from a class's code, or from a table the user put into `$LMUData`."""
         if self.path is None:
             return True
         urls = getattr(type(self.dataset), "DATASET_URL", {})
@@ -191,7 +192,7 @@ class Source:
 
     @property
     def target_folder(self) -> str:
-        """The folder to which images are written: the dataset object's `img_root`, which a user may have set."""
+        """The folder to which images are written: `img_root` if the user's class sets it, else `folder`."""
         return str(getattr(self.dataset, "img_root", None) or self.folder)
 
     def _in_frame(self, index: str) -> object:
@@ -222,7 +223,7 @@ class LineRow(dict[str, Any]):
 
 
 def rows_of_frame(frame: "DataFrame") -> list[Record]:
-    """Return the rows of a data frame that a user's class made."""
+    """Return the rows of a data frame that a user's class created."""
     names = [str(name) for name in frame.columns]
     rows = []
     for values in frame.itertuples(index=False, name=None):
@@ -232,7 +233,7 @@ def rows_of_frame(frame: "DataFrame") -> list[Record]:
 
 
 def _prompt_fault(fault: RowFault) -> TemplateError:
-    """Return the error that reports an unusable cell of a row when its prompt is built."""
+    """Convert the error in a cell to a template error, which fails the row when its prompt is built."""
     return TemplateError(
         fault.what,
         where=f"column {fault.column!r}" if fault.column else None,
@@ -241,7 +242,7 @@ def _prompt_fault(fault: RowFault) -> TemplateError:
 
 
 def index_of_image(name: str, row: Fields) -> str | None:
-    """Return the index of the row whose image this row uses, by the benchmark's own rules; None without such a rule."""
+    """Return the index of the row whose image this row uses by the benchmark's rules; None without such a rule."""
     index = whole_index(row.get("index"))
     if index is None:
         return None
@@ -253,13 +254,13 @@ def index_of_image(name: str, row: Fields) -> str | None:
 
 
 def _bare(value: object) -> object:
-    """Return a cell without its numpy type; an empty text for NaN."""
+    """Return a cell without its numpy type; an empty string for NaN."""
     cell = bare(value)
     return "" if is_missing(cell) else cell
 
 
 class RowsWithImages:
-    """The rows of a table for which an image is known: in the row itself, in another row, or by an image path."""
+    """The rows of a table that have an image: in the row itself, in another row, or given by a path."""
 
     known_length: int | None = None
 
@@ -275,7 +276,7 @@ class RowsWithImages:
         self._split = split
 
     def reading_from(self, data: str | None) -> object:
-        """Return the rows of the file `data` instead, filtered in the same way.
+        """Return the rows of the file `data` instead, with the same filter.
 
         A run's `rows.jsonl` is returned unfiltered, because its rows have no images.
         """
@@ -319,19 +320,19 @@ class RowsWithImages:
                 yield entry
 
     def _is_used(self, row: Fields) -> bool:
-        """Return True if a row is of the chosen split and, if the table has images, has one."""
+        """Return True if a row belongs to the chosen split and, if the table has images, has an image."""
         if self._split not in (None, str(row.get(SPLIT_COLUMN, ""))):
             return False
         is_shown = "image" not in row or not is_blank(row["image"])
         return is_shown or shows_images(row, self._dataset)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """Read the row with this number again, at this offset of the file."""
+        """Return the row with this number, given its offset in the file."""
         return self._table.row_at(number, offset)
 
 
 def shows_images(row: Fields, dataset: str) -> bool:
-    """Return True if a row with an empty `image` cell still has an image: another row's, or a file name."""
+    """Return True if a row with an empty `image` cell still has an image: that of another row, or a file."""
     return (
         not is_blank(row.get("image_path")) or index_of_image(dataset, row) is not None
     )

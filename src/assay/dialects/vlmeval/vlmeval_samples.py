@@ -1,4 +1,4 @@
-"""Turn a row of a VLMEvalKit table into a sample: id, question, options, answer, breakdowns and groups."""
+"""Convert a row of a VLMEvalKit table to a sample: id, question, options, answer, breakdowns and groups."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,9 +17,10 @@ BREAKDOWNS = ("split", "l2-category", "category")
 
 
 class ToSample:
-    """Turns rows into samples.
+    """Converts rows to samples.
 
-    Without `with_images`, samples get no images, because the user's `build_prompt` adds them.
+    Without `with_images`, samples get no images, because the user's `build_prompt` adds
+    them.
     """
 
     def __init__(
@@ -110,7 +111,8 @@ class ToSample:
     def _is_rotated(self, row: Fields, index: int) -> bool:
         """Return True if a row with a high index is a rotated copy of a question.
 
-        In a benchmark without rotations in its name, its image cell must name the question's row.
+        Unless the benchmark's name implies rotations, the row's image cell must be the
+        index of the question's row.
         """
         return self._circular or row.get("image") == str(index % ROTATION)
 
@@ -129,7 +131,7 @@ def _tags(row: Fields) -> dict[str, str]:
 
 
 def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the option texts in the order of their letters; a missing letter in between becomes an empty text."""
+    """Return the option texts in the order of their letters, with empty strings for missing letters in between."""
     if not options:
         return ()
     last = LETTERS.index(max(options))
@@ -137,7 +139,7 @@ def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def image_of_mme(row: Fields) -> str | None:
-    """Return a key that the two MME questions about an image share: its path, or the first question's index."""
+    """Return a key that the two MME questions about an image share: the image's path, or the first question's index."""
     if not is_blank(row.get("image_path")):
         return f"{row.get('category', '')}/{row['image_path']}"
     index = whole_index(row.get("index"))

@@ -1,7 +1,7 @@
-"""Scorers for VLMEvalKit benchmarks without a class of their own: letters, and yes or no, also with a judge.
+"""Scorers for VLMEvalKit benchmarks without their own class: option letters, and yes or no, also with a judge.
 
-No answer is drawn at random, unless VLMEvalKit's rules were chosen. An answer that neither the rules nor the judge
-can read counts as unparsed.
+No answer is drawn at random, unless VLMEvalKit's rules were chosen. An answer that
+neither the rules nor the judge can read counts as unparsed.
 """
 
 import random
@@ -36,7 +36,7 @@ from .letters import LETTER_RULES
 from .rules import RuleName, chosen_rules
 
 YES_NO = frozenset({"yes_no", "YesNo"})
-"""Names of the yes-or-no scorer: as a scorer of a task, and in the records of a run."""
+"""Names of the yes-or-no scorer in tasks, and in the records of a run."""
 
 
 def chosen_rule() -> RuleName:
@@ -48,7 +48,7 @@ def chosen_rule() -> RuleName:
 class ExactMatching:
     """Scores the chosen letter, read by rules alone.
 
-    A score's details also have the number of the question's options.
+    A score's details also contain the number of the question's options.
     """
 
     rule: RuleName = field(default_factory=chosen_rule)
@@ -139,7 +139,8 @@ class JudgedChoice(GivenModels):
     ) -> Score:
         """Score by VLMEvalKit's rules: ask the judge up to three times, and read its replies like answers.
 
-        If none names an option, draw a letter, which is always the same for a sample.
+        If no reply contains an option, draw a letter at random, which is the same in
+        every run.
         """
         options = options_of_sample(sample)
         for chosen in TRIES:
@@ -168,7 +169,7 @@ def _verdict(
 
 
 def yes_no_rule() -> YesNo:
-    """Return the yes-or-no scorer. It reads words; under the documented revision's rules also letters inside words."""
+    """Return the yes-or-no scorer of the rules in effect. The documented revision's also reads letters inside words."""
     return YesNo(chosen_rules().yes_no)
 
 
@@ -177,7 +178,7 @@ def rule_record(
     sample: Sample,
     text: str,
 ) -> ScoreRecord:
-    """Return the score of an answer by the yes-or-no rule, in the form in which a run stores scores."""
+    """Return the score of an answer by the yes-or-no rule, as a record of a run."""
     score = yes_no_rule()(sample, Output.of(text))
     values = {"": float(score.value == 1.0)}
     return ScoreRecord(
@@ -215,9 +216,10 @@ class JudgedYesNo(GivenModels):
 
 @dataclass(frozen=True)
 class Circular:
-    """Summarizes the fraction of questions with all rotations right; without rotations, the mean score.
+    """Summarizes the fraction of questions with all rotations correct; without rotations, the mean score.
 
-    A question that lacks a rotation is unresolved, whatever its other rotations are. The mean over rows is also shown.
+    A question with a missing rotation is unresolved, even if another rotation is wrong.
+    The mean over rows is also shown.
     """
 
     def __call__(

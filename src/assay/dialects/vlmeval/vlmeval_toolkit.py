@@ -32,9 +32,9 @@ class SupportedModels(dict[str, Callable[[], Any]]):
 
 
 supported_VLM: dict[str, Callable[[], Any]] = SupportedModels()
-"""Models by name: user files add functions without arguments, such as `partial(MyModel, path=…)`."""
+"""Functions without arguments that create a model, by name. User files add them: `partial(MyModel, path=…)`."""
 api_models: dict[str, Callable[[], Any]] = {}
-"""Models behind an API, which VLMEvalKit lists separately. assay looks up names only in `supported_VLM`."""
+"""Models behind an API, in VLMEvalKit's separate list. assay looks up names only in `supported_VLM`."""
 TOOLKIT = Toolkit(
     package="vlmeval",
     names=NAMES,
@@ -52,7 +52,8 @@ TOOLKIT = Toolkit(
 def upstream_base(kind: type) -> type | None:
     """Return VLMEvalKit's own `ImageBaseDataset`, or None.
 
-    It comes from the checkout around the class's file or the working folder, or from the installed package.
+    It is taken from the checkout around the class's file or the working folder, or from
+    the installed package.
     """
     file = inspect.getsourcefile(kind)
     folders = [None] if file is None else [Path(file).parent, None]

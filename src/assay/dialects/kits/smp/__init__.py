@@ -37,7 +37,7 @@ Libraries that are not installed are left out.
 
 
 def offered(*modules: ModuleType) -> list[str]:
-    """Return the names that a star import provides: those of the given modules, and of the installed libraries."""
+    """Return the names that a star import provides: those of the given modules, and the installed libraries."""
     names = [
         name
         for module in modules
@@ -52,7 +52,7 @@ def offered(*modules: ModuleType) -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """Import a library that a star import provides, when it is first used."""
+    """Import a library on the first access to its name."""
     if name not in SHORT_NAMES:
         raise AttributeError(f"the toolkit's smp has no {name!r}")
     module_name, _, attribute = SHORT_NAMES[name].partition(":")

@@ -1,8 +1,9 @@
 """The toolkits' `smp.file`: reading and writing by suffix, `$LMUData`, downloads, names of result files.
 
-`load` of a run's prediction file returns it from the run's journal. A pickle is read if `dump` wrote it here, or if
-the user allows it. With the toolkits' own rules, pandas reads and writes tables, and guesses the types of cells. File
-names use the formats that VLMEvalKit's environment variables choose.
+For a run's prediction file, `load` returns the rows in the run's journal. A pickle is
+read if `dump` wrote it on this machine, or if the user allows it. Under the toolkits'
+own rules, pandas reads and writes tables, and guesses the types of cells. File names
+use the formats that VLMEvalKit's environment variables choose.
 """
 
 import csv
@@ -110,7 +111,7 @@ def _table_by_pandas(
     path: Path,
     kind: str,
 ) -> "DataFrame":
-    """Read a table with pandas, which converts texts such as `NA`, `1` and `True`."""
+    """Read a table with pandas, which converts strings such as `NA`, `1` and `True`."""
     import pandas
 
     if kind == "xlsx":
@@ -138,7 +139,7 @@ def _dump_by_pandas(
 
 
 def is_url(text: str) -> bool:
-    """Return True if a text is a web address."""
+    """Return True if a string is a web address."""
     if (
         len(text) > LONGEST_PATH
         or not text.startswith(("http://", "https://", "ftp://"))
@@ -166,7 +167,7 @@ def download_file(
     url: str,
     filename: str | None = None,
 ) -> str:
-    """Download the file behind a URL, unless it is already there, and return its path.
+    """Download the file at a URL, unless it already exists, and return its path.
 
     The download can be resumed. Private addresses are refused.
     """
@@ -187,7 +188,7 @@ def download_file(
 
 
 def md5(s: str) -> str:
-    """Return the MD5 of a file's bytes if `s` is a file, else of the text `s`."""
+    """Return the MD5 of a file's bytes if `s` is a file, else of the string `s`."""
     if len(s) <= LONGEST_PATH and "\0" not in s and os.path.isfile(s):
         with open(s, "rb") as stream:
             return hashlib.file_digest(
@@ -199,9 +200,10 @@ def md5(s: str) -> str:
 
 
 def parse_file(s: str) -> tuple[str | None, str]:
-    """Return the media type of the file that a text names, and its path.
+    """Return the media type and the path of the file in `s`.
 
-    It is `(None, s)` for plain text, and `("url", s)` for a web page. Data URLs and media URLs become local files.
+    The result is `(None, s)` for plain text, and `("url", s)` for a web page. Data URLs
+    and media URLs become local files.
     """
     if s != "." and len(s) <= LONGEST_PATH and "\0" not in s and os.path.exists(s):
         if not os.path.isfile(s):
@@ -247,7 +249,7 @@ def file_size(
     f: str,
     unit: str = "GB",
 ) -> float:
-    """Return the size of a file in B, KB, MB or GB."""
+    """Return the size of a file in `unit`: B, KB, MB or GB."""
     return os.stat(f).st_size / _UNITS[unit]
 
 
@@ -323,13 +325,13 @@ def _stem(path: str) -> str:
 
 
 SHORTEST_IMAGE = 64
-"""Number of characters up to which an image cell is not base64, but the index of the row that has the image."""
+"""Maximum length of an image cell that is the index of another row. Longer cells are base64."""
 
 
 def decode_img_omni(tup: tuple[str, Any, Any]) -> list[str]:
     """Write the images of a row to files, unless they exist, and return the paths.
 
-    `tup` is `(folder, base64 text or a list of them, path or paths)`.
+    `tup` is `(folder, base64 string or a list of them, path or paths)`.
     """
     root, cell, path_cell = tup
     images = toliststr(cell)
@@ -384,7 +386,7 @@ def _owner(
     index: str,
     images: Record,
 ) -> str:
-    """Return the index of the row whose image a row uses: its own, or the one that its image cell names."""
+    """Return the index of the row that contains the image of row `index`, which may be a reference to it."""
     cell = images[index]
     if not isinstance(cell, str) or len(cell) > SHORTEST_IMAGE:
         return index

@@ -48,7 +48,7 @@ def rescale_img(
     img: "PilImage",
     tgt: tuple[int, int] | None = None,
 ) -> "PilImage":
-    """Return an image resized to `tgt`, (width, -1) or (-1, height). The other side follows from the proportions."""
+    """Return an image resized to `tgt`, (width, -1) or (-1, height). The aspect ratio is kept."""
     if not isinstance(tgt, tuple) or -1 not in tgt:
         raise AssertionError(f"a size is (width, -1) or (-1, height), not {tgt!r}")
     width, height = tgt
@@ -65,7 +65,7 @@ def concat_images(
     mode: str = "h",
     return_image: bool = False,
 ) -> object:
-    """Join images side by side (`h`) or one under another (`v`). Return the image, or the path of a file with it."""
+    """Join images side by side (`h`) or stacked (`v`). Return the image, or the path of a file with the image."""
     from PIL import Image
 
     is_row = mode == "h"
@@ -112,7 +112,7 @@ def mmqa_display(
     question: Fields,
     target_size: int = -1,
 ) -> None:
-    """Print a row's texts and, in a notebook, show its images."""
+    """Print a row's text cells and, in a notebook, show its images."""
     row = {str(name).lower(): value for name, value in dict(question).items()}
     cells: list[str] = []
     if "image" in row:

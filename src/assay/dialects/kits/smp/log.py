@@ -1,4 +1,4 @@
-"""Loggers for users' files, and the functions by which VLMEvalKit's scripts get and set up loggers."""
+"""Loggers for users' files, and the functions with which VLMEvalKit's scripts get and set up loggers."""
 
 import logging
 import sys
@@ -29,7 +29,7 @@ logger_initialized: dict[str, bool] = {}
 
 
 class StderrHandler(logging.StreamHandler[TextIO]):
-    """A handler that writes to the current standard error. It is used until a script sets up its own console."""
+    """A handler that writes to the current standard error, until a script sets up a console handler."""
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -104,7 +104,7 @@ def setup_logger(
 
 
 def names_for(guest: "Guest") -> Record:
-    """Return `get_logger` for the user files that `guest` loads. Their loggers are below their toolkit's own logger."""
+    """Return a `get_logger` for the user files that `guest` loads. It creates loggers below the toolkit's logger."""
     kits = guest.dialect.split("+")
     if ROOT_LOGGER_NAME in kits:
         root = ROOT_LOGGER_NAME

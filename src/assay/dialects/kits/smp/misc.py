@@ -52,7 +52,7 @@ def listinstr(
     lst: Iterable[str],
     s: str,
 ) -> bool:
-    """Return True if any text in `lst` occurs in `s`."""
+    """Return True if a string in `lst` occurs in `s`."""
     if as_upstream() and not isinstance(lst, list):
         raise AssertionError("listinstr takes a list")
     return any(piece in s for piece in lst)
@@ -64,7 +64,7 @@ def splitlen(s: str, sym: str = "/") -> int:
 
 
 def cn_string(s: str) -> bool:
-    """Return True if a text has Chinese characters."""
+    """Return True if a string contains Chinese characters."""
     return bool(_CHINESE.search(s))
 
 
@@ -81,10 +81,10 @@ def timestr(
     *,
     second: bool | None = None,
 ) -> str:
-    """Return the current time as `YYYYMMDDHHMMSS`, cut after the day, hour or minute if `granularity` says so.
+    """Return the current time as `YYYYMMDDHHMMSS`; `granularity` may cut it after the day, hour or minute.
 
-    With the parameters of VLMEvalKit's documented revision, `timestr(second=True, minute=False)`, the year has two
-    digits.
+    With the parameters of VLMEvalKit's documented revision, `timestr(second=True,
+    minute=False)`, the year has two digits.
     """
     now = time.strftime("%Y%m%d%H%M%S")
     if isinstance(granularity, bool) or second is not None or minute:
@@ -103,7 +103,7 @@ def timestr(
 
 
 def toliststr(s: object) -> list[str]:
-    """Return a cell as a list of texts: the entries of a list literal (without running it), or the text itself."""
+    """Return a cell as a list of strings: the entries of a list literal (without running it), or the cell itself."""
     if as_upstream():
         return _as_upstream(s)
     try:
@@ -139,7 +139,7 @@ def extract_json_objects(
     text: str,
     decoder: json.JSONDecoder | None = None,
 ) -> Iterator[Any]:
-    """Yield the JSON objects that occur in a text."""
+    """Yield the JSON objects in a string."""
     reader = decoder or json.JSONDecoder()
     position = text.find("{")
     while position >= 0:
@@ -152,7 +152,7 @@ def extract_json_objects(
 
 
 def process_punctuation(inText: str) -> str:
-    """Return a text without punctuation, as in the VQA metric. A mark becomes a space, unless it touches one."""
+    """Remove punctuation as in the VQA metric: a mark becomes a space, unless it is next to one."""
     return strip_marks(inText, as_vlmeval=True)
 
 
@@ -170,7 +170,7 @@ _CACHES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 
 
 def modelscope_flag_set() -> bool:
-    """Return True if `$VLMEVALKIT_USE_MODELSCOPE` requests ModelScope for downloads, not the Hugging Face hub."""
+    """Return True if `$VLMEVALKIT_USE_MODELSCOPE` requests downloads from ModelScope instead of Hugging Face."""
     return os.environ.get("VLMEVALKIT_USE_MODELSCOPE") in ("1", "True")
 
 
@@ -216,7 +216,7 @@ def proxy_set(s: str) -> None:
 
 
 def get_rank_and_world_size() -> tuple[int, int]:
-    """Return `$RANK` (0) and `$WORLD_SIZE` (1), for scripts that distribute work. assay does not use them."""
+    """Return `$RANK` (default 0) and `$WORLD_SIZE` (default 1), for distributed scripts. assay ignores them."""
     return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 
 
@@ -272,7 +272,7 @@ def version_cmp(
 
 
 def gpt_key_set() -> bool:
-    """Return True if there is a judge: the run has one, or the environment has an API key."""
+    """Return True if a judge is available: the run has one, or the environment has an API key."""
     from ..state import current
 
     if current().judge is not None:

@@ -1,7 +1,8 @@
 """`src.dataset`: reads the rows of a JSONL file, or of Parquet with audio clips, in batches.
 
-The runner streams an unchanged `BatchLoader` row by row. A user's subclass, and code that iterates over a loader
-itself, get the same as in TELEVAL: all rows in a pandas table, `df`, with `nan` for missing values.
+The runner streams an unchanged `BatchLoader` row by row. A user's subclass, and code
+that iterates over a loader, work as in TELEVAL: on a pandas table `df` with all rows,
+and `nan` for missing values.
 """
 
 import json
@@ -56,15 +57,15 @@ class BatchLoader:
     batch_size: int = field(default=1, compare=False)
     start: int = 0
     limit: int = 0
-    """Read only the first `limit` rows, from which `start` is then skipped; 0 reads all."""
+    """Number of rows to read before `start` rows are skipped; 0 reads all."""
     save_query_audio_dir: str | None = field(default=None, compare=False)
-    """Folder in which the WAV files are kept for the next run. Without it, they are deleted after the run."""
+    """Folder in which the WAV files are kept for the next run. Without a folder, they are deleted after the run."""
     tuple_decode: bool = True
     is_local: bool | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.do_infer, bool):
-            # The first era has no `do_infer`: as positional arguments, the columns come one position earlier.
+            # The first era has no `do_infer`, so positional columns are shifted by one.
             self.extra_col = self.query_col
             self.query_col = self.ref_col
             self.ref_col = self.do_infer
@@ -87,7 +88,7 @@ class BatchLoader:
             self._assay_df = self._assay_table()
 
     def _assay_check_place(self, source: str | Path) -> None:
-        """Raise early for a path that cannot have rows. A name on the hub is checked when rows are read."""
+        """Raise early for a path that cannot be data. A name on the hub is checked only when rows are read."""
         path = Path(self.file)
         if path.is_file() and path.suffix in LINES:
             return
@@ -111,7 +112,7 @@ class BatchLoader:
 
     @property
     def source(self) -> Path | Callable[[], Iterator[Row]]:
-        """The source for the runner: the file, which it can stream and identify, or a function that yields rows."""
+        """The source of rows for the runner: a file that can be streamed, or a function that yields rows."""
         path = Path(self.file)
         if path.exists() and not self.start and not self.limit:
             return path
@@ -119,15 +120,15 @@ class BatchLoader:
 
     @property
     def is_streamed(self) -> bool:
-        """True if the runner may read the rows itself.
+        """True if the runner may read the rows without calling the class.
 
-        It may not if a method of the class is the user's own or upstream's.
+        It is False for a user's subclass, and if code has assigned a table.
         """
         return type(self) is BatchLoader and self._assay_df is None
 
     @property
     def df(self) -> Any:
-        """All rows as a pandas table. Code may assign another table."""
+        """All rows as a pandas table. Code may replace the table."""
         if self._assay_df is None:
             self._assay_df = self._assay_table()
         return self._assay_df
@@ -137,10 +138,7 @@ class BatchLoader:
         self._assay_df = table
 
     def prepare(self, row: Fields) -> tuple[Row, dict[str, Audio]]:
-        """Return a row and its audio clips.
-
-        Each clip in the row is replaced by a path, which is its key in the second value.
-        """
+        """Return a row with a path in place of each audio clip, and the clips by path."""
         return self._assay_prepare(row, self.keeps_audio)
 
     def _assay_prepare(
@@ -241,7 +239,7 @@ class BatchLoader:
         return table_of(rows[max(0, self.start) :])
 
     def first_rows(self, number: int) -> list[Row]:
-        """Return the first `number` rows of a local file, without unreadable ones; none for data on the hub."""
+        """Return up to `number` readable rows from the start of a local file; none for data on the hub."""
         if self._assay_df is not None:
             return list(self._assay_df.head(number).to_dict(orient="records"))
         if not Path(self.file).exists():
@@ -270,7 +268,7 @@ class BatchLoader:
         row: Row,
         writes: bool,
     ) -> dict[str, Audio]:
-        """Replace the audio clips in a row by paths, and return the clips by path. With `writes`, write the files."""
+        """Replace the audio clips in a row by paths. Return the clips by path; with `writes`, also write the files."""
         clips: dict[str, Audio] = {}
         for name in row:
             data = audio_bytes(row[name])
@@ -309,7 +307,7 @@ class BatchSaver:
             self.file.unlink(missing_ok=True)
 
     def save_one(self, item: Fields) -> None:
-        """Add one line."""
+        """Append one line to the file."""
         if self.file.suffix.lower() != ".jsonl":
             raise ValueError(f"lines go into a .jsonl file, not {self.file.name}")
         with self.file.open("a", encoding="utf-8") as lines:
@@ -348,7 +346,7 @@ class BatchSaver:
 
 
 def table_of(rows: Sequence[object]) -> Any:
-    """Return rows as a pandas table whose text columns have the type `object`, as in pandas 2."""
+    """Return rows as a pandas table whose string columns have the dtype `object`, as in pandas 2."""
     pandas = library(
         "pandas",
         "pandas, which `df` and iterating a BatchLoader need,",
@@ -388,7 +386,7 @@ def _rows_of(path: Path) -> Iterator[Row | DataError]:
 
 
 def _path_of(file: str | Path) -> str | Path:
-    """Return the path of a user's file. If it does not exist but `<file>.jsonl` does, return that one."""
+    """Return the path of a user's file; or `<file>.jsonl` if only that exists."""
     if "://" in str(file):
         return file
     path = Path(file).expanduser()

@@ -31,7 +31,7 @@ RefsType = list[object]
 
 @dataclass
 class DatasetRuntimeCtx:
-    """One dataset of a task while it runs: where its rows come from, and the files to which results are written."""
+    """One dataset of a task during a run: the source of its rows, and the files for its results."""
 
     name: str
     loader: BatchLoader
@@ -41,7 +41,7 @@ class DatasetRuntimeCtx:
 
 @dataclass
 class EvalTaskCfg:
-    """The arguments of an eval_task: names of an evaluator and a summarizer of the registry."""
+    """The arguments of an eval_task: the names of an evaluator and a summarizer in the registry."""
 
     evaluator: str
     summarizer: str
@@ -50,7 +50,7 @@ class EvalTaskCfg:
 
 @dataclass
 class InferTaskCfg:
-    """The arguments of an infer_task: names of datasets, a template, a model and an eval_task of the registry."""
+    """The arguments of an infer_task: the names of datasets, a template, a model and an eval_task in the registry."""
 
     dataset: str | list[str]
     template: str
@@ -60,13 +60,13 @@ class InferTaskCfg:
     reverse_spkr: bool = False
     """True to swap the two speakers of a dialogue."""
     use_model_history: bool = True
-    """If False, a dialogue continues from the reference answers."""
+    """True to continue a dialogue from the model's answers; False to continue it from the reference answers."""
     save_latest_only: bool = False
-    """True if only the last round of a dialogue is recorded and judged."""
+    """True to record and judge only the last round of a dialogue."""
 
     @property
     def datasets(self) -> list[str]:
-        """The names of all datasets."""
+        """The names of the datasets, as a list even if there is only one."""
         if isinstance(self.dataset, list):
             return self.dataset
         return [self.dataset]
@@ -159,7 +159,7 @@ class Registry:
 class BaseTask:
     """One stage (`infer` or `eval`) of an infer_task, with the options of TELEVAL's `main.py`.
 
-    It does the same as `assay televal`.
+    It runs like `assay televal`.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ STAGES: dict[str, type[BaseTask]] = {"infer": InferenceTask, "eval": EvalTask}
 
 
 class Pipeline:
-    """Creates the stage (`InferenceTask` or `EvalTask`) for a mode."""
+    """Creates the stage for a mode: `InferenceTask` or `EvalTask`."""
 
     @staticmethod
     def create(

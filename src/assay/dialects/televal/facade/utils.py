@@ -23,11 +23,11 @@ from ..structures import decoded, encoded
 
 DEFAULT_WORKERS = 4
 MEMORY_AUDIO = ("user_audio1", "user_audio2", "user_audio3", "user_audio4")
-"""Audio columns of TELEVAL's dialogues, beside `audio`."""
+"""Audio columns of TELEVAL's dialogues, in addition to `audio`."""
 
 
 class TupleEncoder:
-    """Marks tuples, so that they are restored when JSON is read again."""
+    """Marks tuples in JSON, so that they are restored when it is read."""
 
     encode = staticmethod(encoded)
     decode = staticmethod(decoded)
@@ -62,10 +62,11 @@ class TupleJSONLConverter:
 def parallel_batch(
     default_workers: int = DEFAULT_WORKERS,
 ) -> Callable[[Function], Callable[..., list[Record]]]:
-    """Decorate an `evaluate` that judges one prediction, so that it takes lists and judges them in a pool of threads.
+    """Decorate an `evaluate` that judges one prediction, so that it takes lists and judges them in a thread pool.
 
-    The pool has `self.max_workers` threads, or `default_workers` if that is missing. Results keep the order of the
-    predictions. assay itself calls the undecorated function, so that one pool serves the whole run.
+    The pool has `self.max_workers` threads, or `default_workers` if that is missing.
+    Results keep the order of the predictions. assay calls the undecorated function, so
+    that one pool serves the whole run.
     """
 
     def decorate(single: Function) -> Callable[..., list[Record]]:
@@ -114,7 +115,7 @@ def retry(
     sleep_second: float = 5,
     default: object = None,
 ) -> Callable[[Function], Function]:
-    """Repeat a function that raises, with a pause between attempts; the last error is raised."""
+    """Repeat a function that raises, with a pause between attempts. Raise the last error."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
@@ -134,12 +135,12 @@ def retry(
 
 
 def make_object(class_name: str, **kwargs: object) -> object:
-    """Call the object at a dotted path with the arguments."""
+    """Create an object of the class at a dotted path, with these arguments."""
     return _made(importlib.import_module, class_name, kwargs)
 
 
 def names_for(guest: Guest) -> Record:
-    """Return the name `make_object` for one user's checkout. It also finds classes in the user's own modules."""
+    """Return a `make_object` for one user's checkout, which also finds classes in the user's modules."""
     return {
         "make_object": lambda class_name, **kwargs: _made(
             guest.import_module,
@@ -162,7 +163,7 @@ def _made(
 
 
 def parse_repo_and_pattern(path: str) -> dict[str, str]:
-    """Split the location of Parquet files: a local folder, or a folder of a repository on the hub."""
+    """Split a location of Parquet files, a local folder or `org/repo/folder` on the hub, into its parts."""
     if os.path.exists(path):
         return {"type": "local", "repo": os.path.abspath(path), "pattern": "*.parquet"}
     organisation, _, rest = path.strip("/").partition("/")
@@ -257,7 +258,7 @@ def audio_stem(
     key: object,
     column: str,
 ) -> str:
-    """Return the name, without a suffix, of the file for an audio clip of a row."""
+    """Return the file name, without a suffix, for an audio clip of a row."""
     if column == "audio":
         return str(key)
     return f"{key}_{column}"
@@ -267,7 +268,7 @@ def read_answer(
     answer: object,
     tuple_decode: bool = True,
 ) -> object:
-    """Return a reference that is stored as JSON text, with its tuples restored. Text that is not JSON stays text."""
+    """Parse a reference that is stored as JSON, and restore its tuples. Text that is not JSON is returned unchanged."""
     if isinstance(answer, str):
         try:
             answer = json.loads(answer)
