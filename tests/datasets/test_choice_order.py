@@ -426,3 +426,27 @@ def test_a_number_from_one_beside_numbered_columns_moves_with_its_option():
     assert len({sample.choices for sample in shuffled}) == 2
     for sample in shuffled:
         assert "AB"[sample.fields["answer"] - 1] == sample.target
+
+
+def likelihood_model(folder):
+    code = (
+        "class Model:\n"
+        "    def generate(self, messages):\n"
+        "        return 'A'\n"
+        "    def likelihood(self, requests):\n"
+        "        return [[-len(text) for text in r.prompt.continuations] for r in requests]\n"
+    )
+    (folder / "longer.py").write_text(code)
+    return "longer.py:Model"
+
+
+def test_texts_compared_by_likelihood_have_no_order_to_shuffle(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rows(tmp_path, ROWS[:8])
+    settings = {"model": likelihood_model(tmp_path), "measure": "text_likelihood"}
+
+    plain = assay.run("set.jsonl", output="plain", **settings)
+
+    assert not any("have the target" in line for line in plain.notes)
+    with pytest.raises(UsageError, match="does not change with the order"):
+        assay.run("set.jsonl", output="run", shuffle_choices=1, **settings)

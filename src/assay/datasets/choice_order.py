@@ -94,6 +94,7 @@ def shows_order(
     """Return True if the template lists the options, so that the prompt changes with their order.
 
     Also return True if the prompt cannot be built. That fault is reported later, when the sample is sent to the model.
+    Texts whose likelihoods are compared have no order: each is asked about by itself.
     """
     carry_letters = without_letters(sample.choices) != sample.choices
     if carry_letters or lists_own_options(sample):
@@ -104,8 +105,22 @@ def shows_order(
         after = template(reorder_choices(sample, backwards))
     except AssayError:
         return True
-    is_same_text = before.messages == after.messages
-    return not is_same_text or before.continuations != after.continuations
+    if before.messages != after.messages:
+        return True
+    return sorted(before.continuations or ()) != sorted(after.continuations or ())
+
+
+def weighs_texts(
+    template: Callable[[Sample], Prompt],
+    sample: Sample,
+) -> bool:
+    """Return True if the likelihoods of the options' texts are compared, so that positions do not matter."""
+    try:
+        continuations = template(sample).continuations or ()
+    except AssayError:
+        return False
+    texts = tuple(text.strip() for text in continuations)
+    return bool(texts) and texts == sample.choices
 
 
 def lists_own_options(sample: Sample) -> bool:

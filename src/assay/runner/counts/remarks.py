@@ -11,11 +11,12 @@ same, the same answer may be right. As soon as two answers differ, nothing more 
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from ...core import Candidate, Json, Media, Output, Sample, Text, shorten
 from ...core.errors import plural
 from ...core.message import Part
+from ...core.protocols import Template
+from ...datasets.choice_order import weighs_texts
 from ...store import Answered
 from ..scoring.scoring import Scoring
 from .leaks import Leaks
@@ -116,11 +117,18 @@ NOTHING = frozenset({"", "null", "none"})
 
 
 class SameTargets:
-    """Checks whether all samples of a task have the same target, so that one answer to everything scores 1."""
+    """Checks whether all samples of a task have the same target, so that one answer to everything scores 1.
 
-    def __init__(self, can_shuffle: Callable[[Sample], bool] | None = None) -> None:
+    `can_shuffle` says whether `--shuffle_choices` would be accepted for a sample.
+    """
+
+    def __init__(
+        self,
+        can_shuffle: Callable[[Sample], bool],
+        template: Template,
+    ) -> None:
         self._can_shuffle = can_shuffle
-        self._target: Any = None
+        self._template = template
         self._last: Sample | None = None
         self._samples = 0
         self.may_be = True
@@ -128,30 +136,27 @@ class SameTargets:
 
     def count(self, sample: Sample) -> None:
         """Count the target of a sample. Call it once for each sample."""
-        if sample.target is None or (self._samples and sample.target != self._target):
+        last = self._last
+        if sample.target is None or (last and sample.target != last.target):
             self.may_be = False
             return
-        self._target = sample.target
         self._last = sample
         self._samples += 1
 
     def lines(self, task: str) -> Iterator[str]:
         """Yield a note if all samples have the same target."""
-        if not self.may_be or self._samples < LEAST_TARGETS:
+        last = self._last
+        if last is None or not self.may_be or self._samples < LEAST_TARGETS:
+            return
+        if weighs_texts(self._template, last):
             return
         shuffle = ""
-        if self._is_shuffled_by_flag():
+        if len(last.choices) > 1 and self._can_shuffle(last):
             shuffle = "; --shuffle_choices draws another order of the options"
         yield (
-            f"{task}: all {self._samples} samples have the target {shorten(self._target)}: one answer to everything"
+            f"{task}: all {self._samples} samples have the target {shorten(last.target)}: one answer to everything"
             f" scores 1{shuffle}"
         )
-
-    def _is_shuffled_by_flag(self) -> bool:
-        """Return True if --shuffle_choices would be accepted for these samples."""
-        if self._last is None or len(self._last.choices) < 2:
-            return False
-        return self._can_shuffle is None or self._can_shuffle(self._last)
 
 
 class Sameness:
@@ -380,7 +385,7 @@ class Remarks:
         self,
         leaks: Leaks | None = None,
         missing: MissingKinds | None = None,
-        can_shuffle: Callable[[Sample], bool] | None = None,
+        targets: SameTargets | None = None,
         spelling: Spelling | None = None,
     ) -> None:
         self.leaks = leaks or Leaks()
@@ -390,23 +395,20 @@ class Remarks:
         self._notes = ReplyNotes()
         self._reasoned = ReasonedAnswers()
         self._sameness = Sameness()
-        self._targets = SameTargets(can_shuffle)
+        self._targets = targets
 
     @classmethod
     def of(
         cls,
         scorings: Sequence[Scoring],
         produces: Sequence[str],
-        can_shuffle: Callable[[Sample], bool] | None = None,
+        targets: SameTargets | None = None,
     ) -> "Remarks":
-        """Create the notes for the scorers of a task and the kinds of media that its answers should have.
-
-        `can_shuffle` returns True if `--shuffle_choices` would be accepted for a sample.
-        """
+        """Create the notes for the scorers of a task and the kinds of media that its answers should have."""
         return cls(
             Leaks(scorings, produces),
             MissingKinds(produces),
-            can_shuffle,
+            targets,
             Spelling(scorings),
         )
 
@@ -454,7 +456,7 @@ class Remarks:
         if epoch or round:
             return
         self._spelling.count_target(sample)
-        if self._targets.may_be:
+        if self._targets and self._targets.may_be:
             self._targets.count(sample)
 
     @property
@@ -483,7 +485,8 @@ class Remarks:
         yield from self._cuts.lines(task, model)
         yield from self._reasoned.lines(task, model)
         yield from self._sameness.lines(task, model)
-        yield from self._targets.lines(task)
+        if self._targets:
+            yield from self._targets.lines(task)
         yield from self.leaks.lines(task)
         yield from self._missing.lines(task, model)
         yield from self._notes.lines(task, model)

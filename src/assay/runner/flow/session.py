@@ -16,7 +16,7 @@ from ..ask.asking import Asking, think_tags_of
 from ..ask.executors.check import is_spread
 from ..ask.loading import LoadedModels, Preflight
 from ..counts.budget import ErrorBudget
-from ..counts.remarks import Remarks
+from ..counts.remarks import Remarks, SameTargets
 from ..counts.spending import SpendingLimit, UsageMeter, parse_budget
 from ..events import TaskProgress, Watcher
 from ..options import RunOptions
@@ -196,7 +196,10 @@ class Session:
             remarks=Remarks.of(
                 planned.scorings,
                 planned.task.produces,
-                can_shuffle=lambda sample: can_shuffle_choices(planned, sample),
+                SameTargets(
+                    lambda sample: can_shuffle_choices(planned, sample),
+                    planned.template,
+                ),
             ),
             think_tags=think_tags_of(planned.task.protocol, planned.model, model_args),
         )
