@@ -270,6 +270,24 @@ def test_elo_ratings_say_that_they_depend_on_the_order(assay, rivals):
     assert said.code == 0 and "Elo depends on the order" in said.out
 
 
+def test_battles_of_a_model_against_itself_are_left_out(assay, folder):
+    (folder / "duel.py").write_text(
+        'dataset = [{"id": f"{o}{i}", "question": f"{i}", "answer": "y", "opponent": o} '
+        'for i in range(40) for o in ("old", "m.py:new")]\nscorers = "exact_match"\n'
+        'tags = ("opponent",)\n'
+    )
+    (folder / "m.py").write_text(
+        "def new(text):\n    return 'y' if int(text) % 4 else 'n'\n"
+    )
+    assert assay("run", "duel.py", "--model", "m.py:new", "-o", "runs/new").code == 0
+
+    said = assay("leaderboard", "runs", "--ratings")
+
+    assert said.code == 0 and "40 samples" in said.out
+    rows = [line.split() for line in said.out.splitlines()[2:4]]
+    assert [(row[1], row[-3]) for row in rows] == [("m.py:new", "30"), ("old", "10")]
+
+
 def test_ratings_against_named_opponents(assay, folder):
     (folder / "duel.py").write_text(
         'dataset = [{"id": f"{o}{i}", "question": f"{i}", "answer": "y", "opponent": o, "item": f"{i}"} '

@@ -163,12 +163,14 @@ def _scores(
 
 
 def _named_battles(entry: Entry, column: Column) -> Iterator[Battle]:
-    """Yield the battles of one model against the opponents that its samples name."""
+    """Yield the battles of one model against the opponents that its samples name, other than itself."""
     result, reader = entry.numbers[column]
     for record in _records(reader, result):
         opponent = record.tags.get(OPPONENT)
         won = record.values.get(result.metric)
-        if opponent is None or won is None or record.outcome in UNRESOLVED:
+        if opponent in (None, entry.name) or won is None:
+            continue
+        if record.outcome in UNRESOLVED:
             continue
         if not 0 <= won <= 1:
             raise UsageError(
