@@ -17,6 +17,10 @@ NO_VALUE = math.nan
 UNKNOWN = math.inf
 DOUBTS = {
     "suspect": ("suspect verdict", "suspect verdicts"),
+    "default_grade": (
+        "judge reply got the default grade",
+        "judge replies got the default grade",
+    ),
     "missing_module": ("program lacks a module", "programs lack a module"),
 }
 """Keys of `details` with which a scorer marks a doubtful verdict, and the words (one, several) for them in a flag."""

@@ -128,18 +128,50 @@ def test_a_canary_that_gets_the_first_grade_is_reported(tmp_path):
     [
         ({"grades": {"A": 1}}, "at least two grades"),
         ({"grades": "ABC"}, "at least two grades"),
-        ({"grades": {"A": 1, "a": 0}}, "cannot be read"),
-        ({"grades": {"A": None, "B": 1}}, "cannot be read"),
         ({"grades": {"A": 1, "B": "wrong"}}, "some grades are numbers"),
         ({"grades": {"A": {}, "B": {}}}, "no grade gives a number"),
         ({"grades": GRADES, "rounds": "all"}, "mean over rounds"),
         ({"grades": GRADES, "lower_is_better": ["wrong"]}, "no metric 'wrong'"),
         ({"lower_is_better": ["wrong"]}, "no metric 'wrong'"),
+        ({"grades": {"A": 1, "": 0}}, "each grade needs a name"),
+        ({"grades": {"A": 1, "a": 0}}, "name of its own"),
+        ({"grades": {"A": None, "B": 1}}, "number or metric"),
+        (
+            {"grades": GRADES, "default_grade": "D"},
+            "default_grade='D'; fix: .* A, B, C",
+        ),
+        ({"default_grade": "C"}, "one of a name in `grades`"),
     ],
 )
 def test_grades_that_make_no_sense_are_refused(options, words):
     with pytest.raises(UsageError, match=words):
         Judge(**options)
+
+
+def test_replies_without_a_grade_get_the_default_grade_and_are_counted(tmp_path):
+    options = {"prompt": PROMPT, "verdict": r"\b([A-Z])\b", "default_grade": "C"}
+
+    result = run(tmp_path, "in_letters", **options)
+
+    [row, *_] = result.results
+    assert row.n == 6 and dict(row.outcomes) == {"scored": 6}
+    assert result.value("judge.not_attempted") == pytest.approx(3 / 6)
+    assert any("2 judge replies got the default grade" in flag for flag in row.flags)
+
+
+def test_a_judge_that_fails_gets_no_default_grade(tmp_path):
+    (tmp_path / "down.py").write_text("def judge(m):\n    raise OSError('down')\n")
+    scorer = {"name": "judge", "grades": GRADES, "default_grade": "C"}
+
+    result = assay.run(
+        Task("t", dataset=ROWS, scorers=scorer),
+        model=model,
+        judge=f"{tmp_path}/down.py:judge",
+        output=str(tmp_path / "run"),
+        on_error="continue",
+    )
+
+    assert dict(result.results[0].outcomes) == {"judge_error": 6}
 
 
 def test_the_mean_over_rounds_of_grades_that_are_numbers(tmp_path):

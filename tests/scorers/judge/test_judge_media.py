@@ -206,7 +206,8 @@ def test_the_other_image_may_be_base64_in_a_column_but_never_a_path(tmp_path):
     assert score.value == 1.0 and judge.asked[0].media == (MADE, OTHER)
     refused, unasked = compared(MADE, path, MADE, against="rival", expects="image")
     assert (refused.outcome, unasked.asked) == (Outcome.DATA_ERROR, [])
-    assert "has no image in column 'rival'" in refused.details["reason"]
+    reason = refused.details["reason"]
+    assert "no image in column 'rival' (as base64 or as a medium" in reason
 
 
 def test_images_of_the_question_are_shown_once_before_both_answers():

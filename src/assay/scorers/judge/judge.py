@@ -170,6 +170,11 @@ class Judge(ModelAsJudge):
     grade a metric; `{good: 1, poor: 0}` gives one metric; `{A: {right: 1}, B: {}}` names the metrics of each grade."""
     lower_is_better: tuple[str, ...] = ()
     """Names of the grades' metrics for which lower is better."""
+    default_grade: str = ""
+    """The grade of a reply that holds none, where a published protocol counts such replies.
+
+    The table counts how many replies got it. By default they are a judge_error.
+    """
 
     def __post_init__(self) -> None:
         check_option("judge", "scale", self.scale, SCALES)
@@ -203,6 +208,9 @@ class Judge(ModelAsJudge):
                 if metrics
                 else "name the metrics in `grades`",
             )
+        if self.default_grade:
+            names = grades.values if grades is not None else ["a name in `grades`"]
+            check_option("judge", "default_grade", self.default_grade, names)
         return grades
 
     @property
@@ -253,7 +261,11 @@ class Judge(ModelAsJudge):
                 self.role,
             )
         except JudgeFailure as failure:
-            return judge_error(details, failure)
+            if not self.default_grade or not failure.has_replied:
+                return judge_error(details, failure)
+            verdict = self.default_grade
+            reply = failure.reply
+            details["default_grade"] = failure.reason
         details["reply"] = reply
         if self._grades is not None:
             grade = str(verdict)
@@ -325,10 +337,13 @@ class JudgeFailure(Exception):
         self,
         reason: str,
         reply: str = "",
+        *,
+        has_replied: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.reply = reply
+        self.has_replied = has_replied
 
 
 async def ask_judge(
@@ -347,7 +362,7 @@ async def ask_judge(
     try:
         return read_reply(reply.text, scale, verdict), reply.text
     except NoVerdict as error:
-        raise JudgeFailure(str(error), reply.text) from error
+        raise JudgeFailure(str(error), reply.text, has_replied=True) from error
 
 
 def judge_options(

@@ -48,7 +48,7 @@ class Grades:
         folded = {name.strip().casefold() for name in names} - {""}
         if len(numbers) + len(rows) < len(names) or len(folded) < len(names):
             raise UsageError(
-                f"grades cannot be read: {shorten(grades)}",
+                f"each grade needs a name of its own and a number or metric: {shorten(grades)}",
                 where=where,
                 fix=FORMS,
             )

@@ -122,8 +122,12 @@ class PairwiseJudge(ModelAsJudge):
         if self.against == "target":
             return "target"
         kind = self.expects or "text or medium"
+        if self.expects:
+            hint = " (as base64 or as a medium from Python; paths are not read)"
+        else:
+            hint = ""
         is_list = isinstance(sample.fields.get(self.against), (list, tuple))
-        return f"{kind}{f' for round {mine.number}' if is_list else ''} in column {self.against!r}"
+        return f"{kind}{f' for round {mine.number}' if is_list else ''} in column {self.against!r}{hint}"
 
     async def _both_orders(
         self,
