@@ -256,7 +256,7 @@ def test_targets_that_are_all_one_are_worth_a_line(assay, folder):
     )
 
     assert (
-        "note: all 6 rows have the target 'A': one answer to everything scores 1; --shuffle_choices"
+        "note: all 6 samples have the target 'A': one answer to everything scores 1; --shuffle_choices"
         in checked.out
     )
     assert "same: all 6 samples have the target 'A'" in ran.out

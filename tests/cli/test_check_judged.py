@@ -304,3 +304,125 @@ summarizers = ("mean", {"name": "formula", "metric": "twice", "value": "n / aske
 
     assert code == 0 and "{'right': 1.0, 'first': 1.0} for the target" in text
     assert "twice 2.000 for the targets ⚑ outside its bounds 0 … 1" in text
+
+
+def test_a_summarizer_that_needs_more_samples_than_a_trial_has_is_a_note(
+    capsys, tmp_path
+):
+    source = """
+dataset = [{"question": f"{n}?", "answer": "x"} for n in range(5)]
+score = "exact_match"
+def summarize(records):
+    values = [record.value or 0 for record in records]
+    return sum(values[:10]) / len(values[3:][:10])
+"""
+    task = write(tmp_path, "t.py", source)
+
+    code, text = check(capsys, tmp_path, task)
+
+    assert code == 0 and "summarize 1.000 for the targets" in text
+    assert "ZeroDivisionError: float division by zero (t.py:6)" in text
+    assert "needs more samples than a trial or a small --limit has" in text
+
+
+def test_a_fault_of_a_shipped_scorer_names_no_line_of_its_own_file(capsys, tmp_path):
+    source = """
+dataset = [{"question": "a?", "answer": "x"}]
+scorers = {"name": "judge", "verdict": "grade (.)", "prompt": "{{ answer }}"}
+"""
+    task = write(tmp_path, "t.py", source)
+    write(tmp_path, "judge.py", "def grades(messages):\n    return 'no'\n")
+
+    code, text = check(capsys, tmp_path, task, "--judge", f"{tmp_path}/judge.py:grades")
+
+    assert code == 1 and "t.py: judge got no verdict" in text
+
+
+def test_each_turn_of_a_dialogue_with_tools_is_tried(capsys, tmp_path):
+    source = '''
+dataset = [{"turns": ["One?", "Two?"], "answer": "x"}]
+def add(x: int) -> int:
+    """Add."""
+    return x
+tools = [add]
+def score(sample, output):
+    asked = [r.asked[-1][0] for r in output.rounds]
+    calls = [len(r.output.last_calls) for r in output.rounds]
+    return {"as_in_a_run": asked == ["user", "tool"] * 2 and calls == [1, 0] * 2,
+            "turns": asked.count("user")}
+'''
+    task = write(tmp_path, "t.py", source)
+
+    code, text = check(capsys, tmp_path, task)
+
+    assert code == 0, text
+    assert "{'as_in_a_run': 1.0, 'turns': 2.0} for the target" in text
+    assert "{'as_in_a_run': 0.0, 'turns': 2.0} for 'I do not know.'" in text
+
+
+@pytest.mark.parametrize(
+    ("headline", "is_known"), [("exact_match", True), ("overall", True), ("f2", False)]
+)
+def test_the_headline_is_looked_for_among_the_metrics(
+    capsys, tmp_path, headline, is_known
+):
+    source = f"""
+dataset = [{{"question": f"{{n}}?", "answer": "x", "kind": "k"}} for n in range(5)]
+tags = ("kind",)
+score = "exact_match"
+headline = {headline!r}
+summarizers = ("mean", {{"name": "group_mean", "by": "kind"}})
+"""
+    task = write(tmp_path, "t.py", source)
+
+    code, text = check(capsys, tmp_path, task)
+
+    assert code == 0
+    note = "headline: no metric is called 'f2'; there are exact_match, overall"
+    assert (note in text) is not is_known
+
+
+def test_a_target_that_is_an_object_is_tried_as_json(capsys, tmp_path):
+    source = """
+import json
+dataset = [{"question": "a?", "answer": {"a": None}}]
+def score(sample, output):
+    return output.text.startswith("{") and json.loads(output.text) == sample["answer"]
+"""
+    task = write(tmp_path, "t.py", source)
+
+    code, text = check(capsys, tmp_path, task)
+
+    assert code == 0 and "score: 1.0 for the target" in text
+
+
+def test_a_row_without_the_other_answer_is_no_fault_of_the_judge(capsys, tmp_path):
+    source = """
+dataset = [{"question": "a?", "answer": "x"}]
+scorers = {"name": "pairwise_judge", "against": "rival"}
+"""
+    task = write(tmp_path, "t.py", source)
+    write(tmp_path, "judge.py", "def grades(messages):\n    return 'no'\n")
+
+    code, text = check(capsys, tmp_path, task, "--judge", f"{tmp_path}/judge.py:grades")
+
+    assert (
+        code == 1 and "has no text or medium in column 'rival'; fix: give what" in text
+    )
+
+
+def test_an_unread_answer_is_worse_than_an_error_of_zero(capsys, tmp_path):
+    source = """
+from assay import Score
+dataset = [{"question": "a?", "answer": "4"}]
+def score(sample, output):
+    if not output.text.isdigit():
+        return Score.unparsed()
+    return abs(int(output.text) - 4)
+score.higher_is_better, score.bounds = False, (0, 5)
+"""
+    task = write(tmp_path, "t.py", source)
+
+    code, text = check(capsys, tmp_path, task)
+
+    assert code == 0 and "does not tell the target" not in text

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import io
+import json
 import math
 import struct
 import wave
@@ -29,7 +30,7 @@ from ..core import (
     ToolCall,
     as_score,
 )
-from ..core.message import Part
+from ..core.message import Part, plain_turns
 from ..core.record import prompt_to_plain
 from ..core.request import DEFAULT_OPTIONS
 from ..core.sample import REFERENCE_COLUMNS
@@ -115,6 +116,7 @@ class TrialModels:
 
 
 WRONG_ANSWER = "I do not know."
+RESULT = "(the tool's result)"
 TARGET_LABEL = "for the target"
 WRONG_LABEL = f"for {WRONG_ANSWER!r}"
 Scripted = tuple[str, Output]
@@ -157,34 +159,37 @@ def scripted_answers(
             answers.append((label, _in_rounds([output] * len(prompts), prompts)))
         else:
             has_calls = label == TARGET_LABEL
-            answers.append((label, _after_calls(output, sample, tools, has_calls)))
+            output = _after_calls(output, prompts, sample, tools, has_calls)
+            answers.append((label, output))
     return answers
 
 
 def _after_calls(
     output: Output,
+    prompts: Sequence[Prompt],
     sample: Sample,
     tools: ToolSet,
     has_calls: bool,
 ) -> Output:
-    """Return an answer in a task with tools, as a scorer gets it: with tool calls and the state after them."""
-    rounds = []
-    if has_calls:
-        calls = tuple(
-            ToolCall(f"call_{number}", tool.name, smallest_arguments(tool.parameters))
-            for number, tool in enumerate(tools.tools(sample))
-        )
-        rounds.append(Round((), Output((Candidate(calls),))))
-    rounds.append(Round((), output))
-    if tools.make_state is None:
-        state = None
-    else:
-        state = tools.make_state(sample)
-    return replace(
-        output,
-        rounds=tuple(rounds),
-        state=state,
+    """Return an answer in a task with tools, as a scorer gets it: with its rounds, tool calls and the state after them.
+
+    Each user turn is a round, or two rounds with calls: the calls, then the answer to their results.
+    """
+    calls = tuple(
+        ToolCall(f"call_{number}", tool.name, smallest_arguments(tool.parameters))
+        for number, tool in enumerate(tools.tools(sample))
     )
+    rounds = []
+    for prompt in prompts:
+        turns = plain_turns(prompt_to_plain(prompt))
+        if has_calls:
+            rounds.append(Round(turns, Output((Candidate(calls),))))
+            for call in calls:
+                turns += (("assistant", call.text), ("tool", RESULT))
+        rounds.append(Round(turns, output))
+    make_state = tools.make_state
+    state = make_state(sample) if make_state else None
+    return replace(output, rounds=tuple(rounds), state=state)
 
 
 def right_answer(sample: Sample) -> str:
@@ -194,6 +199,8 @@ def right_answer(sample: Sample) -> str:
         parts = [part if isinstance(part, str) else part[0] for part in target.parts]
         return " ".join(parts)
     first = next(iter(sample.targets), None)
+    if isinstance(first, Mapping):
+        return json.dumps(first, ensure_ascii=False)
     return "" if first is None else str(first)
 
 

@@ -19,11 +19,11 @@ from ..core import (
     SummaryContext,
     Task,
 )
-from ..core.errors import shorten
 from ..core.protocols import Summarizer, Template
 from ..core.score import named_values
 from ..datasets.choice_order import shows_order
 from ..report import format_value, printable
+from ..runner.counts.remarks import SameTargets
 from ..runner.plan.measure_notes import scorer_notes
 from ..runner.scoring.scoring import Scoring
 from ..runner.tasks.components import build_summarizer
@@ -37,10 +37,10 @@ from .explain import explained
 if TYPE_CHECKING:
     from ..datasets.samples import Samples
 
-LEAST_ALIKE = 3
-"""A note is printed if at least this many rows all have the same target."""
 LEAST_SHOWN = 3
 """Values with fewer characters are not searched in a prompt, because they may occur there by coincidence."""
+COPIES = 100
+"""How often the records of a trial are repeated for a summarizer that fails on so few."""
 ANSWER = "(the model's answer)"
 MOST_ROUNDS = 20
 """The maximum number of rounds of a dialogue that are tried, in case the template never ends it."""
@@ -83,13 +83,10 @@ def remarks_on(
     template: Template,
 ) -> Iterator[str]:
     """Yield notes about possible mistakes in a task and its rows."""
-    targets = {repr(row.target) for row in rows}
-    if len(rows) >= LEAST_ALIKE and len(targets) == 1 and rows[0].target is not None:
-        shuffle = ""
-        if len(rows[0].choices) > 1 and shows_order(template, rows[0]):
-            shuffle = "; --shuffle_choices draws another order of the options"
-        target = printable(shorten(rows[0].target))
-        yield f"note: all {len(rows)} rows have the target {target}: one answer to everything scores 1{shuffle}"
+    targets = SameTargets(lambda row: shows_order(template, row), template)
+    for row in rows:
+        targets.count(row)
+    yield from targets.lines("note")
     for note in scorer_notes(rows, scorers):
         yield f"note: {printable(note)}"
     unused = unused_columns(
@@ -226,16 +223,31 @@ def try_summarizers(
 ) -> Iterator[str]:
     """Yield the results of summarizers on scripted answers. Raise if a user's own summarizer fails.
 
-    A shipped summarizer may need more answers than a trial has, so its failure is only a note, unless it uses a name
-    that no scorer gives.
+    A summarizer may need more answers than a trial has. So a user's own is tried again with many, and the failure of a
+    shipped one is only a note, unless it uses a name that no scorer gives.
     """
     beside = {each.name: _repeat(each.records, task) for each in tried}
+    metrics: list[str] = []
     for each in tried:
+        for record in each.records:
+            metrics += record.values
         if not each.records:
             continue
         for entry in task.summarizers or getattr(each.scorer, "summarizers", ("mean",)):
             if entry != "mean":
-                yield from _try(entry, task, each, beside, file)
+                yield from _try(entry, task, each, beside, file, metrics)
+    if _has_scored(beside):
+        yield from _headline_note(task, metrics)
+
+
+def _headline_note(task: Task, metrics: Sequence[str]) -> Iterator[str]:
+    """Yield a note if no metric of the trial has the name of the task's headline."""
+    name = task.headline
+    if name and not any(f".{metric}".endswith(f".{name}") for metric in metrics):
+        names = ", ".join(dict.fromkeys(metrics))
+        yield printable(
+            f"note: headline: no metric is called {name!r}; there are {names}"
+        )
 
 
 def _repeat(
@@ -257,7 +269,9 @@ def _try(
     tried: Tried,
     beside: Mapping[str, Sequence[ScoreRecord]],
     file: Path,
+    metrics: list[str],
 ) -> Iterator[str]:
+    """Yield the results of one summarizer, and add the names of its metrics to `metrics`."""
     scoring = Scoring.of(tried.name, tried.scorer, task.name, MODEL)
     answers = beside[tried.name]
     try:
@@ -268,7 +282,7 @@ def _try(
         task.name,
         MODEL,
         task.protocol,
-        scoring.name,
+        tried.name,
         len(tried.records),
         0,
         scoring.higher_is_better,
@@ -281,16 +295,29 @@ def _try(
     try:
         results = list(summarizer(answers, context))
     except Exception as error:
-        if is_own or (isinstance(error, UnknownCount) and _has_scored(beside)):
+        if isinstance(error, UnknownCount) and _has_scored(beside):
             raise explained(error, file) from error
         reason = str(error)
+        results = []
         if isinstance(error, UnknownCount):
             reason += "; no scripted answer could be scored"
-        yield printable(f"note: summarizer {name} on {scoring.name}: {reason}")
-        return
+        elif is_own:
+            reason += "; it needs more samples than a trial or a small --limit has"
+            answers = [
+                replace(record, id=f"{record.id}.{number}")
+                for number in range(COPIES)
+                for record in answers
+            ]
+            try:
+                results = list(summarizer(answers, context))
+            except Exception as second:
+                raise explained(second, file) from second
+        yield printable(f"note: summarizer {name} on {tried.name}: {reason}")
+        if not results:
+            return
     for result in results:
-        value = format_value(result.value)
-        line = f"summarizer {name} on {scoring.name}: {result.metric} {value} {tried.answers}"
+        metrics.append(result.metric)
+        line = f"summarizer {name} on {tried.name}: {result.metric} {format_value(result.value)} {tried.answers}"
         outside = [flag for flag in result.flags if flag.startswith(OUTSIDE)]
         line += "".join(f" ⚑ {flag}" for flag in outside)
         yield printable(line)

@@ -93,7 +93,7 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
             raise faults[0]
         rows = list(islice(prepared.samples, ROWS_LOOKED_AT))
     except Exception as error:
-        raise explained(error, file, line=_defined_at(task.template)) from error
+        raise explained(error, file, line=_defined_at(task.template, file)) from error
     for row in rows:
         if isinstance(row, BadSample):
             raise explained(row.error, file)
@@ -109,7 +109,7 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
         TriedScorer(
             name,
             scorer,
-            _defined_at(entry) or _defined_at(scorer),
+            _defined_at(entry, file) or _defined_at(scorer, file),
             trial,
             prepared.tools,
         )
@@ -126,7 +126,7 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
             raise explained(
                 error,
                 file,
-                line=_defined_at(task.template),
+                line=_defined_at(task.template, file),
                 sample=sample,
             ) from error
         yield f"sample {printable(sample.id)}"
@@ -271,7 +271,10 @@ class TriedScorer:
                 return
             scores.append(score)
             yield f"  {self.name}: {_score_text(score)} {label}"
-        if len(scores) == 2 and _first(scores[0]) == _first(scores[1]):
+        # Where lower is better, an answer that cannot be read counts as the worst, not as 0.
+        is_error = getattr(self.scorer, "higher_is_better", True) is False
+        differs = is_error and len({score.outcome for score in scores}) > 1
+        if len({_first(score) for score in scores}) < len(scores) and not differs:
             yield f"  note: {self.name} does not tell the target from {WRONG_ANSWER!r}"
         self.records += [
             trial_record(score, sample, self.name, number) for score in scores[:1]
@@ -301,7 +304,8 @@ class TriedScorer:
         if reason is None:
             return score
         where = place_of(self._trial.file, self._line)
-        if self._roles:
+        is_data_error = score.outcome is Outcome.DATA_ERROR
+        if self._roles and not is_data_error:
             reply = score.details.get("reply")
             if reply:
                 reply_text = f" (it replied {shorten(reply)})"
@@ -312,13 +316,13 @@ class TriedScorer:
                 where=where,
                 fix="check the judge's prompt and how its reply is read",
             )
-        if label == WRONG_LABEL and score.outcome is not Outcome.DATA_ERROR:
+        if label == WRONG_LABEL and not is_data_error:
             return score
         raise Fault(
             f"{self.name} cannot score the target {shorten(sample.target)} of sample {printable(sample.id)}: "
             f"{printable(reason)}",
             where=where,
-            fix="give a target that the scorer can compare with, or name another scorer",
+            fix="give what the scorer compares with, or name another scorer",
         )
 
     def _describe_question(self, question: WouldAsk, label: str) -> Iterator[str]:
@@ -373,7 +377,7 @@ def _score_text(score: Score) -> str:
     if isinstance(value, Mapping):
         value = dict(value)
     if score.outcome == "scored":
-        return f"{value}"
+        return str(value)
     return f"{value} ({score.outcome})"
 
 
@@ -384,7 +388,7 @@ def try_scorer(
     run: RunOptions,
 ) -> Iterator[str]:
     """Try a scorer on two built-in samples, each with the right answer and a wrong one."""
-    line = _defined_at(scorer)
+    line = _defined_at(scorer, file)
     if inspect.isclass(scorer):
         try:
             scorer = scorer()
@@ -429,7 +433,7 @@ def try_template(
         built = build_template(template, where=str(file))
         prompts = [(sample, built(sample)) for sample in samples]
     except Exception as error:
-        raise explained(error, file, line=_defined_at(template)) from error
+        raise explained(error, file, line=_defined_at(template, file)) from error
     for sample, prompt in prompts:
         yield f"sample {printable(sample.id)}"
         yield from prompt_lines(prompt)
@@ -446,7 +450,9 @@ def try_model(
 
     path, attribute = split_reference(reference)
     try:
-        line = _defined_at(load_attribute(f"{path}:{attribute or 'generate'}"))
+        line = _defined_at(
+            load_attribute(f"{path}:{attribute or 'generate'}"), Path(path)
+        )
     except AssayError:
         line = None  # a file for another system, which only its dialect can load
     try:
@@ -556,8 +562,8 @@ def check_parameters(
         return
 
 
-def _defined_at(thing: object) -> int | None:
-    """Return the line on which a function or class of a Python file starts."""
+def _defined_at(thing: object, file: Path) -> int | None:
+    """Return the line of `file` on which a function or class starts; `None` if another file defines it."""
     if isinstance(thing, (str, Mapping, type(None), tuple, list)):
         return None
     if inspect.isroutine(thing) or inspect.isclass(thing):
@@ -565,6 +571,8 @@ def _defined_at(thing: object) -> int | None:
     else:
         target = type(thing)
     try:
-        return inspect.getsourcelines(target)[1] or None
+        source = Path(inspect.getfile(target))
+        line = inspect.getsourcelines(target)[1]
     except (TypeError, OSError):
         return None
+    return line if source.resolve() == file.resolve() else None
