@@ -198,7 +198,7 @@ class RunReader:
         task: str | None = None,
         model: str | None = None,
     ) -> Iterator[OutputRecord]:
-        """Yield the output records in the order of their samples' ids, with rounds in order."""
+        """Yield the output records by sample id and round. `prompt` and `output` are plain data, as in the journal."""
         for (own_task, own_model), cell in self.index.cells.items():
             if task not in (None, own_task) or model not in (None, own_model):
                 continue
