@@ -324,9 +324,17 @@ def test_an_order_for_each_epoch_needs_shuffled_options(tmp_path, monkeypatch):
         )
 
 
+def own_letter(sample, output):
+    letter = output.text.strip()
+    return assay.Score(float(letter == sample.target), answer=f"({letter})")
+
+
+@pytest.mark.parametrize(
+    "scorer", ["choice", {"name": "regex", "pattern": "([A-D])"}, own_letter]
+)
 @pytest.mark.parametrize("way", ["reducer", "summarizer"])
 def test_the_vote_is_on_options_not_on_letters_when_each_epoch_has_its_order(
-    tmp_path, monkeypatch, way
+    tmp_path, monkeypatch, way, scorer
 ):
     """A model that knows the option but not its letter: it is right in five of eight epochs."""
     monkeypatch.chdir(tmp_path)
@@ -344,7 +352,7 @@ def test_the_vote_is_on_options_not_on_letters_when_each_epoch_has_its_order(
         "vote",
         dataset="set.jsonl",
         epochs=8,
-        scorers=["choice"],
+        scorers=[scorer],
         **(
             {"reducer": "majority"}
             if way == "reducer"

@@ -18,8 +18,10 @@ from typing import Any
 
 from ...code.fingerprint import code_digest
 from ...core import (
+    CHOICE_ORDER,
     COUNTED_AS_ZERO,
     EMPTY,
+    ORIGINAL_LETTER,
     UNRESOLVED,
     ErrorBudgetExceeded,
     ErrorInfo,
@@ -41,6 +43,7 @@ from ...core.message import plain_turns
 from ...core.output import LIMIT
 from ...core.score import Bounds, ValueScale, named_values
 from ...core.secrets import scrub
+from ...datasets.choices import LETTERS
 from ...scorers.answers import reasoned_only, was_filtered
 from ...scorers.given_models import GivenModel
 from ...store import ScoreLine
@@ -160,6 +163,8 @@ class Scoring:
         missing: Outcome | None,
     ) -> Score:
         """Adjust the score of a sample that ended at a limit, has no answer, or called tools that do not exist."""
+        if CHOICE_ORDER in sample.fields:
+            score = _with_original_letter(score, sample.fields[CHOICE_ORDER])
         if output.details.get(LIMIT) is not None:
             return self._limited(score, Outcome(output.details[LIMIT]))
         if missing is not None:
@@ -366,6 +371,19 @@ def failure_score(error: ErrorInfo) -> Score:
         Outcome.MODEL_ERROR,
         details={"error": f"{error.kind}: {error.message}"},
     )
+
+
+def _with_original_letter(score: Score, order: str) -> Score:
+    """Return the score with the letter that its answer has in the data, if the answer is the letter of an option.
+
+    `order` has the original letters of shuffled options. A vote over epochs is then on options, not on positions.
+    """
+    letters = dict(zip(LETTERS, order, strict=False))
+    letter = (score.answer or "").strip(" ().").upper()
+    if letter not in letters:
+        return score
+    details = {**score.details, ORIGINAL_LETTER: letters[letter]}
+    return replace(score, details=details)
 
 
 def with_rounds(

@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ...core import (
-    CHOICE_ORDER,
-    ORIGINAL_LETTER,
     Outcome,
     Output,
     Sample,
@@ -105,9 +103,6 @@ class Choice:
         if letter is None:
             outcome = _outcome_without_letter(output, extraction)
             return Score(0.0, outcome, details=details)
-        order = sample.fields.get(CHOICE_ORDER)
-        if order:
-            details[ORIGINAL_LETTER] = order[LETTERS.index(letter)]
         if len(output.text) > SHORT_ANSWER:
             _add_span(details, output.text, extraction, letter)
         is_right = letter in gold_letters(sample)
