@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.core import AssayError, Image, Message, Sample, TemplateError, Text
-from assay.rendering import limits
+from assay.rendering import PlainSandbox, limits
 from assay.templates import build_template
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -332,3 +332,13 @@ def test_the_error_names_the_template_and_the_limit(sample):
         "quiz.yaml, key `template`, sample 's1': the template produces too much: more than 20,000,000 characters, "
         "or as many steps; fix: write less, or write the template as a Python function"
     )
+
+
+def test_the_globals_of_a_template_are_a_plain_dictionary_of_its_own():
+    sandbox = PlainSandbox()
+
+    template = sandbox.from_string("{{ range(n)|sum }}", globals={"n": 4})
+
+    assert type(template.globals) is dict  # Jinja copies them for every rendering
+    assert "n" not in sandbox.globals
+    assert template.render() == "6"

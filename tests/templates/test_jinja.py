@@ -85,6 +85,21 @@ def test_a_template_may_set_jinjas_options_for_block_tags(key, trim, lstrip):
     assert prompt.messages[-1].text == expected.render(options=["x", "y"])
 
 
+def test_a_text_without_jinja_is_rendered_once(monkeypatch):
+    renders = []
+    render_once = jinja2.Template.render
+
+    def counted(template, *values):
+        renders.append(template)
+        return render_once(template, *values)
+
+    monkeypatch.setattr(jinja2.Template, "render", counted)
+    text = JinjaText("Be brief.\r\nAnswer in words.\n")
+
+    assert [text(SAMPLE), text(SAMPLE)] == ["Be brief.\nAnswer in words."] * 2
+    assert len(renders) == 1
+
+
 def test_a_block_option_that_is_not_a_truth_value_is_refused():
     with pytest.raises(UsageError, match="trim_blocks must be true or false, got 'no'"):
         build_template({"prompt": "{{ question }}", "trim_blocks": "no"})

@@ -50,7 +50,7 @@ _QUOTED_NAME = re.compile(r"'([^']+)' is undefined")
 class JinjaText:
     """One Jinja text, compiled once. Calling it returns the text for a sample."""
 
-    __slots__ = ("_template", "text", "variables", "where")
+    __slots__ = ("_constant", "_template", "text", "variables", "where")
 
     def __init__(
         self,
@@ -63,6 +63,8 @@ class JinjaText:
         self.where = where or "template"
         self._template, self.variables = compiled_text(text, self.where, blocks)
         """`variables` are the names that the text reads. Only these values are converted for it."""
+        self._constant: str | None = None
+        """The rendered text, kept if the text contains no Jinja. Roles and system messages seldom do."""
 
     def __call__(self, sample: Sample) -> str:
         """Return the text for a sample. Media appear as a word such as `[image]`."""
@@ -76,14 +78,20 @@ class JinjaText:
 
     def rendered(self, sample: Sample, marks: Shown) -> str:
         """Return the text with a mark in place of each medium. `marks` records which medium each mark means."""
+        if self._constant is not None:
+            return self._constant
         try:
-            return self._template.render(variables_of(sample, self.variables, marks))
+            values = variables_of(sample, self.variables, marks)
+            rendered: str = self._template.render(values)
         except jinja2.UndefinedError as error:
             raise self._undefined(error, sample) from error
         except Exception as error:
             raise why_refused(
                 error, f"{self.where}, sample {shorten(sample.id)}"
             ) from error
+        if "{" not in self.text:
+            self._constant = rendered
+        return rendered
 
     def _undefined(
         self,
