@@ -1,6 +1,7 @@
 """Summarizers people write, and what is said of those that cannot be used."""
 
 import math
+from collections.abc import Sequence
 
 import pytest
 from summary_context import Context, record
@@ -47,6 +48,53 @@ def test_a_single_number_is_named_after_the_summarizer():
     assert [(r.metric, r.value) for r in run(lambda records: len(records))] == [
         ("mine", 3.0)
     ]
+
+
+class Journal(Sequence):
+    """Records that are read anew in each pass, as those of a run are. Their length takes a pass, too."""
+
+    def __init__(self, records):
+        self.records = records
+        self.passes = 0
+
+    def __iter__(self):
+        self.passes += 1
+        return iter(self.records)
+
+    def __len__(self):
+        return sum(1 for _ in self)
+
+    def __getitem__(self, position):
+        return self.records[position]
+
+
+@pytest.mark.parametrize(
+    ("records", "passes"),
+    # A failed record needs the names of all metrics, which takes the pass that counts, too.
+    [(RECORDS[:2], 2), (RECORDS, 3)],
+)
+def test_the_outcomes_are_counted_in_one_pass_beside_that_of_the_summarizer(
+    records, passes
+):
+    journal = Journal(records)
+
+    adapt_summarizer(lambda records: {"all": sum(1 for _ in records)}, "mine")(
+        journal, Context(n_expected=3)
+    )
+
+    assert journal.passes == passes
+
+
+def test_a_summarizer_that_sums_and_counts_reads_the_journal_three_times():
+    journal = Journal(RECORDS)
+
+    def summarize(records):
+        return sum(r.value or 0 for r in records) / len(records)
+
+    results = adapt_summarizer(summarize, "mine")(journal, Context(n_expected=3))
+
+    assert [r.value for r in results] == [pytest.approx(1 / 3)]
+    assert journal.passes == 3  # the sum, the number, and the outcomes
 
 
 def test_a_number_of_numpy_is_a_number():

@@ -12,6 +12,7 @@ from zlib import crc32
 from .media import MEDIA_KINDS, Media
 from .message import Message, Part, Text, as_message, as_part, part_to_plain, to_plain
 from .output import Candidate, ErrorInfo, Likelihood, Output, Token, Usage
+from .quick import quick
 from .request import Prompt
 from .sample import EMPTY
 from .score import UNRESOLVED
@@ -58,6 +59,7 @@ class OutputRecord:
         return "error" in self.output
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ScoreRecord:
     """One scorer's verdict on one sample."""
@@ -82,6 +84,28 @@ class ScoreRecord:
     weight: float | None = None
     """Weight of the sample in a mean; None if all samples have the same weight."""
     kind: str = "score"
+
+    def with_values(self, values: Mapping[str, float | None]) -> "ScoreRecord":
+        """Return a copy with other values. Written without `replace()`, because it runs for every record."""
+        return ScoreRecord(
+            self.task,
+            self.model,
+            self.id,
+            self.scorer,
+            self.digest,
+            values,
+            self.outcome,
+            self.epoch,
+            self.answer,
+            self.details,
+            self.candidates,
+            self.tags,
+            self.group,
+            self.cluster,
+            self.order,
+            self.weight,
+            self.kind,
+        )
 
     @property
     def value(self) -> float | None:

@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, overload
 
 from ..core import (
@@ -73,33 +74,34 @@ def worst_of(scale: ValueScale, name: str) -> float:
     return 0.0 if worst is None else worst
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FilledRecords(Sequence[ScoreRecord]):
     """Records that all have a value for every metric, created one by one while they are read to save memory."""
 
     records: Sequence[ScoreRecord]
-    names: tuple[str, ...]
+    scorer: str
     scale: ValueScale
 
-    @classmethod
-    def of(
-        cls,
-        records: Sequence[ScoreRecord],
-        context: SummaryContext,
-    ) -> "FilledRecords":
-        """Wrap records. The names of the metrics come from the scored records and from the scorer's declaration."""
-        scale = context.scale or ValueScale(context.higher_is_better, context.bounds)
-        names = dict.fromkeys(f"{context.scorer}.{name}" for name in scale.names)
-        for record in records:
+    @cached_property
+    def _survey(self) -> tuple[Sequence[str], int]:
+        """The names of the metrics, and the number of records. Both are found in one pass, which reads the journal.
+
+        The names come from the scorer's declaration and from the scored records.
+        """
+        names = dict.fromkeys(f"{self.scorer}.{name}" for name in self.scale.names)
+        length = 0
+        for record in self.records:
+            length += 1
             if record.outcome not in FAILED:
                 names.update(dict.fromkeys(record.values))
-        return cls(records, tuple(names) or (context.scorer,), scale)
+        return tuple(names) or (self.scorer,), length
 
     def __iter__(self) -> Iterator[ScoreRecord]:
         return map(self._fill, self.records)
 
     def __len__(self) -> int:
-        return len(self.records)
+        _, length = self._survey
+        return length
 
     @overload
     def __getitem__(self, position: int) -> ScoreRecord: ...
@@ -113,15 +115,15 @@ class FilledRecords(Sequence[ScoreRecord]):
     def _fill(self, record: ScoreRecord) -> ScoreRecord:
         """Return the record with a value for every metric."""
         if record.outcome not in FAILED:
-            values = NamedValues(record.values, record.scorer, None)
-            return replace(record, values=values)
+            return record.with_values(NamedValues(record.values, record.scorer, None))
         filled: dict[str, float | None] = {}
-        for name in self.names:
+        names, _ = self._survey
+        for name in names:
             value = record.values.get(name)
             short = name.removeprefix(f"{record.scorer}.")
             # A value other than 0 was read by a separate rule, even if the scorer could not read the answer.
             filled[name] = value or worst_of(self.scale, short)
-        return replace(record, values=NamedValues(filled, record.scorer, self.scale))
+        return record.with_values(NamedValues(filled, record.scorer, self.scale))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +142,13 @@ class Adapted:
         context: SummaryContext,
     ) -> Iterable[Result]:
         """Call the user's function. Return its results; numbers that it returns become results."""
-        records = FilledRecords.of(records, context)
+        scale = context.scale or ValueScale(context.higher_is_better, context.bounds)
+        filled = FilledRecords(records, context.scorer, scale)
         with blame(SummarizerError, f"summarizer {self.name!r}"):
             if self.takes_context:
-                value = self.function(records, context)
+                value = self.function(filled, context)
             else:
-                value = self.function(records)
+                value = self.function(filled)
             if isinstance(value, Result):
                 return [value]
             if (
@@ -159,21 +162,23 @@ class Adapted:
         ):
             return value
         numbers = dict(self._numbers(value, ""))
-        outcomes = Counter(record.outcome for record in records)
-        judged = len(
-            {record.id for record in records if record.outcome not in UNRESOLVED}
-        )
+        outcomes: Counter[str] = Counter()
+        ids = set()
+        judged_ids = set()
+        for record in records:
+            outcomes[record.outcome] += 1
+            ids.add(record.id)
+            if record.outcome not in UNRESOLVED:
+                judged_ids.add(record.id)
         reducer = str(context.options.get("reducer", "mean"))
-        repeated = not self.takes_context and len(
-            {record.id for record in records}
-        ) < len(records)
+        repeated = not self.takes_context and len(ids) < outcomes.total()
         reducers = reducer_flags(reducer, repeated=repeated)
         unheard = [
             f"{flag} not applied: the summarizer was given every answer"
             for flag in reducers
         ]
         results = (
-            self._result(metric, number, judged, outcomes, context)
+            self._result(metric, number, len(judged_ids), outcomes, context)
             for metric, number in numbers.items()
         )
         return [replace(result, flags=(*result.flags, *unheard)) for result in results]
