@@ -114,7 +114,7 @@ class Candidate:
         the start of the text is moved, because some servers leave one there.
         """
         parts = self.parts
-        if self.verbatim:
+        if self.verbatim or (not isinstance(tags, tuple) and self._is_plain_text()):
             return self
         if _has_reasoning(parts):
             return self._without_leading_block()
@@ -141,6 +141,15 @@ class Candidate:
             parts=tuple(pieces),
             verbatim=isinstance(tags, tuple),
         )
+
+    def _is_plain_text(self) -> bool:
+        """Return True for a single text without marks of reasoning, as most answers are."""
+        if len(self.parts) != 1:
+            return False
+        part = self.parts[0]
+        if type(part) is not Text or type(part.text) is not str:
+            return False
+        return not may_hold_reasoning(part.text)
 
     def _without_leading_block(self) -> "Candidate":
         """Return the answer with the reasoning at the start of its first text as a separate part."""

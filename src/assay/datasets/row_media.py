@@ -217,6 +217,8 @@ def with_made_media(sample: Sample) -> Sample:
     A single medium and Pillow images are converted.
     """
     media: Any = sample.media
+    if type(media) is tuple and not media:
+        return sample
     if type(media) is tuple and all(isinstance(medium, Media) for medium in media):
         return sample
     if isinstance(media, (list, tuple)):
