@@ -14,6 +14,7 @@ from typing import Any
 
 from ...code.userfiles import file_digest
 from ...core import (
+    EMPTY,
     Abilities,
     Audio,
     Message,
@@ -325,18 +326,16 @@ class GuestModel(RequestModel):
         path: str | None,
         changes: Sequence[str],
     ) -> Output:
+        """Return an answer as an output. Its details have the other fields that the class returned."""
         details: Record = {}
-        others = {
-            k: v for k, v in _plain(answer).items() if k not in ("pred", "pred_audio")
-        }
-        if others:
-            details["returned"] = without_secrets(others, self._secrets)
+        others = dict(answer)
+        pred = others.pop("pred")
+        pred_audio = others.pop("pred_audio", None)
+        if others and (recorded := _plain(others)):
+            details["returned"] = without_secrets(recorded, self._secrets)
         if changes:
             details["audio"] = list(changes)
-        return replace(
-            spoken_output(answer["pred"], answer.get("pred_audio") or path),
-            details=details,
-        )
+        return spoken_output(pred, pred_audio or path, details=details or EMPTY)
 
     def _heard(
         self,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core import AllOf, shorten
+from ...core.quick import quick
 from ..returned import LEAVES, plain
 from ..shapes import Fields, Record
 
@@ -18,6 +19,7 @@ MARK = "__tuple__"
 ROLES = ("user", "assistant", "instruct", "system")
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One speaker's turn: an audio clip, its text, and other fields of the template."""
@@ -33,6 +35,7 @@ class Turn:
         return {**self.meta, **given_parts}
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Question:
     """A single question. Its fields have the names of the arguments of `generate_once`."""
@@ -127,11 +130,12 @@ def read_question(
                 f"a role with its content was expected, not {shorten(turn)}"
             )
         role = str(turn.get("role", "")).lower()
-        content = read_turn(turn)
+        content = content_of(turn)
         if role == "user":
-            fields |= {"audio": content.audio, "query": content.text}
+            fields["audio"] = content.get("audio") or None
+            fields["query"] = content.get("text")
         elif role in ROLES:
-            fields[role] = content.text
+            fields[role] = content.get("text")
         elif not as_upstream:
             raise ValueError(
                 f"unknown role {turn.get('role')!r}; known are {', '.join(ROLES)}"
@@ -152,18 +156,23 @@ def read_dialogue(structure: object) -> tuple[list[Turn], Any]:
     dialogue = structure["dialogue"]
     if not isinstance(dialogue, list) or not dialogue:
         raise ValueError(f"`dialogue` must be a list of turns, not {shorten(dialogue)}")
-    instruct = ""
+    instruct: Any = ""
     if structure.get("instruct"):
-        instruct = read_turn(structure["instruct"]).text
+        instruct = content_of(structure["instruct"]).get("text")
     return [read_turn(turn) for turn in dialogue], instruct
 
 
-def read_turn(turn: object) -> Turn:
-    """Read a turn from an entry of a list of roles or of a dialogue, such as `{"content": {"text": …}}`."""
+def content_of(turn: object) -> Fields:
+    """Return the content of an entry of a list of roles or of a dialogue, such as `{"content": {"text": …}}`."""
     content = turn.get("content", {}) if isinstance(turn, Mapping) else turn
     if not isinstance(content, Mapping):
         raise ValueError(f"content has `text` and `audio`, but is {shorten(content)}")
-    meta = dict(content)
+    return content
+
+
+def read_turn(turn: object) -> Turn:
+    """Read a speaker's turn from an entry of a dialogue."""
+    meta = dict(content_of(turn))
     audio = meta.pop("audio", None)
     text = meta.pop("text", None)
     return Turn(audio or None, text, meta)
@@ -206,7 +215,10 @@ def encoded(value: object) -> Any:
     if isinstance(value, list):
         return [encoded(item) for item in value]
     if isinstance(value, Mapping):
-        return {key: encoded(item) for key, item in value.items()}
+        return {
+            key: item if type(item) in LEAVES else encoded(item)
+            for key, item in value.items()
+        }
     return plain(value)
 
 

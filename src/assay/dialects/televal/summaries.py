@@ -285,13 +285,17 @@ class Statistic:
         For numeric scores, assay's summarizers give values with intervals. The numbers
         in a user's own summary are added without intervals.
         """
-        lines = by_line(records)
+        lines: list[ScoreRecord] = []
+        n_samples = 0
+        for record in records:
+            n_samples += 1
+            lines += lines_of(record)
         statistic = self.statistic(lines)
         module = getattr(type(self.summarizer).statistic, "__module__", "")
         # The numbers of assay's own classes are known. A subclass may return anything.
         is_known = str(module).startswith(OURS)
         summarizers = self.summarizer.results if is_known else (Mean(),)
-        if len(lines) != len(records):  # count lines instead of samples
+        if len(lines) != n_samples:  # count lines instead of samples
             context = replace(context, n_expected=len(lines))
         counted_lines = [_with_counts(line) for line in lines]
         results: list[Result] = []
@@ -366,38 +370,36 @@ def _result(
     )
 
 
-def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
-    """Return one record for each prediction line: one per round of a dialogue.
+def lines_of(record: ScoreRecord) -> list[ScoreRecord]:
+    """Return a record for each prediction line of a sample: one per round of a dialogue.
 
     The rounds of a dialogue share a cluster.
     """
-    lines: list[ScoreRecord] = []
-    for record in records:
-        rounds = record.details.get("rounds")
-        if not isinstance(rounds, (list, tuple)):
-            rounds = ()
-        if not rounds or not isinstance(rounds[0], Mapping):
-            lines.append(record)
-            continue
-        for number, verdict in enumerate(rounds, 1):
-            details = dict(verdict)
-            outcome = details.pop("outcome")
-            value = details.pop("value", None)
-            values = {}
-            if isinstance(value, Mapping):
-                for key, number_of_key in value.items():
-                    values[f"{record.scorer}.{key}"] = number_of_key
-            elif value is not None:
-                values[record.scorer] = value
-            line = replace(
-                record,
-                id=f"{record.id}#{number}",
-                cluster=record.cluster or record.id,
-                outcome=outcome,
-                details=details,
-                values=values,
-            )
-            lines.append(line)
+    rounds = record.details.get("rounds")
+    if not isinstance(rounds, (list, tuple)):
+        rounds = ()
+    if not rounds or not isinstance(rounds[0], Mapping):
+        return [record]
+    lines = []
+    for number, verdict in enumerate(rounds, 1):
+        details = dict(verdict)
+        outcome = details.pop("outcome")
+        value = details.pop("value", None)
+        values = {}
+        if isinstance(value, Mapping):
+            for key, number_of_key in value.items():
+                values[f"{record.scorer}.{key}"] = number_of_key
+        elif value is not None:
+            values[record.scorer] = value
+        line = replace(
+            record,
+            id=f"{record.id}#{number}",
+            cluster=record.cluster or record.id,
+            outcome=outcome,
+            details=details,
+            values=values,
+        )
+        lines.append(line)
     return lines
 
 

@@ -123,17 +123,17 @@ def checked(
     method: str,
 ) -> Record:
     """Return a model's answer if it is a dictionary with `pred`; otherwise raise a `TypeError`."""
+    if isinstance(answer, Mapping) and answer.get("pred") is not None:
+        return dict(answer)
     name = f"{type(model).__name__}.{method}"
     definition = defined_at(getattr(model, method))
     if not isinstance(answer, Mapping):
         raise TypeError(
             f'{name} returned {shorten(answer)}; it must return a dict such as {{"pred": "…"}} ({definition})'
         )
-    if answer.get("pred") is None:
-        raise TypeError(
-            f"{name} returned a dict without `pred`: it has {', '.join(map(str, answer)) or 'nothing'} ({definition})"
-        )
-    return dict(answer)
+    raise TypeError(
+        f"{name} returned a dict without `pred`: it has {', '.join(map(str, answer)) or 'nothing'} ({definition})"
+    )
 
 
 def round_records(

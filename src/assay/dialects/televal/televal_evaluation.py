@@ -70,6 +70,9 @@ class Evaluation:
         The score's details contain each verdict.
         """
         lines = prediction_lines(sample, output, self.columns, self.rule.era)
+        if len(lines) == 1:
+            # Most samples are one question, which needs no asyncio task of its own.
+            return await self._judge(lines[0], sample.id)
         verdicts = [self._judge(line, sample.id) for line in lines]
         return joined(await asyncio.gather(*verdicts))
 
@@ -308,14 +311,14 @@ def read_result(
 
 def number_of(raw: Any) -> float | dict[str, float] | None:
     """Convert a raw score to a number or to named numbers. Return None if it is neither."""
-    if isinstance(raw, Mapping):
-        named = {str(key): number_of(value) for key, value in raw.items()}
-        numbers = {k: value for k, value in named.items() if isinstance(value, float)}
-        return numbers or None
     try:
         return float(raw)
     except (TypeError, ValueError):
-        return None
+        if not isinstance(raw, Mapping):
+            return None
+    named = {str(key): number_of(value) for key, value in raw.items()}
+    numbers = {k: value for k, value in named.items() if isinstance(value, float)}
+    return numbers or None
 
 
 def joined(scores: Sequence[Score]) -> Score:

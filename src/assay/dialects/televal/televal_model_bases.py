@@ -18,10 +18,10 @@ from .eras import SEED, era_here
 from .structures import (
     Question,
     Turn,
+    content_of,
     read_dialogue,
     read_question,
     read_structure,
-    read_turn,
     script_of,
 )
 from .televal_calling import FLAGS, Dialogue, checked
@@ -109,7 +109,7 @@ class Model:
         """Split a rendered template into keyword arguments for the model, and check its audio clips."""
         if isinstance(input_data, list):
             for turn in input_data:
-                _check_clip(self, read_turn(turn).audio)
+                _check_clip(self, content_of(turn).get("audio") or None)
             return read_question(input_data, as_upstream=True).keywords()
         turns, instruct = read_dialogue(input_data)
         for turn in turns:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...core import (
+    EMPTY,
     Audio,
     Candidate,
     DataError,
@@ -124,7 +126,7 @@ class Reader:
         shape = getattr(template, "template", type(template))
         return cls(loader, shape, render, root, changed, rule, is_streamed, label)
 
-    @property
+    @cached_property
     def columns(self) -> Columns:
         """The column names that the dataset declares."""
         return Columns.of(self.loader)
@@ -136,10 +138,11 @@ class Reader:
 
     def __call__(self, row: Fields) -> Sample:
         names = self.columns
-        clips: Mapping[str, Audio] = {}
-        fields = dict(row)
+        clips: Mapping[str, Audio] = EMPTY
         if self.is_streamed:
             fields, clips = self.loader.prepare(row)
+        else:
+            fields = dict(row)
         position = fields.pop(PLACE, None)
         key = fields.get(names.key)
         if position is not None:
@@ -375,11 +378,18 @@ def audio_path(output: Output) -> str | None:
     return None
 
 
-def spoken_output(pred: object, *paths: object) -> Output:
+def spoken_output(
+    pred: object,
+    *paths: object,
+    details: Fields = EMPTY,
+) -> Output:
     """Return an answer as an output with its text, and the first of the paths that is a file as its audio."""
-    files = [Path(str(path)) for path in paths if path]
-    clips = [Audio(file) for file in files if file.is_file()]
-    return Output((Candidate((Text(str(pred)), *clips[:1])),))
+    parts: tuple[Part, ...] = (Text(str(pred)),)
+    for path in paths:
+        if path and Path(str(path)).is_file():
+            parts = (*parts, Audio(Path(str(path))))
+            break
+    return Output((Candidate(parts),), details=details)
 
 
 def info_of(line: Fields) -> Record:
