@@ -85,19 +85,32 @@ def test_a_template_may_set_jinjas_options_for_block_tags(key, trim, lstrip):
     assert prompt.messages[-1].text == expected.render(options=["x", "y"])
 
 
-def test_a_text_without_jinja_is_rendered_once(monkeypatch):
-    renders = []
-    render_once = jinja2.Template.render
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Be brief.\r\nAnswer in words.\n",
+        "{{ question }}",
+        "\n{{question}}\n\n",
+        "Q: {{- question -}}  {{ id }}\r\nA: {# no answer yet #}\n",
+        "{{ question }}{{ question }} {{ '{{' }}",
+        "{{ number }} of {{ none }}",
+        "{{ question | upper }}",
+        "",
+    ],
+)
+@pytest.mark.parametrize("trim", [False, True])
+def test_texts_that_only_insert_variables_read_as_in_jinja(text, trim):
+    values = {"question": "<2 & 2>\r\n{{ x }}", "id": "a", "number": 7}
+    sample = Sample(id="a", target="4", fields=values)
 
-    def counted(template, *values):
-        renders.append(template)
-        return render_once(template, *values)
+    rendered = JinjaText(text, blocks={"trim_blocks": trim})(sample)
 
-    monkeypatch.setattr(jinja2.Template, "render", counted)
-    text = JinjaText("Be brief.\r\nAnswer in words.\n")
+    assert rendered == jinja2.Template(text, trim_blocks=trim).render(values)
 
-    assert [text(SAMPLE), text(SAMPLE)] == ["Be brief.\nAnswer in words."] * 2
-    assert len(renders) == 1
+
+def test_a_column_that_is_missing_is_named_in_a_text_that_only_inserts_variables():
+    with pytest.raises(TemplateError, match=r"'questoin' is undefined.*'question'"):
+        JinjaText("Q: {{ questoin }}")(SAMPLE)
 
 
 def test_a_block_option_that_is_not_a_truth_value_is_refused():

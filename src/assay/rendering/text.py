@@ -1,6 +1,6 @@
 """Texts with Jinja in them, compiled once and rendered from plain values."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +10,7 @@ from jinja2.exceptions import SecurityError, UndefinedError
 
 from ..core import EMPTY, TemplateError, UsageError, nearest
 from ..core.errors import ForbiddenTemplate
-from .limits import RunawayTemplate
+from .limits import MAX_CHARACTERS, RunawayTemplate
 from .sandbox import PlainSandbox
 from .values import Shown, plain_value
 
@@ -70,6 +70,42 @@ def compiled_text(
         raise UsageError(
             f"not valid Jinja: nested too deep ({error})", where=where
         ) from error
+
+
+Piece = str | jinja2.nodes.Name
+"""A part of a template that needs no code: literal text, or the name of a variable to insert."""
+
+
+def plain_pieces(
+    text: str,
+    blocks: Mapping[str, bool] = EMPTY,
+) -> tuple[Piece, ...] | None:
+    """Return the pieces of a template that only inserts variables, such as `Q: {{ question }}`; None for others."""
+    pieces: list[Piece] = []
+    for output in environment(**blocks).parse(text).body:
+        for node in getattr(output, "nodes", (output,)):
+            if isinstance(node, jinja2.nodes.TemplateData):
+                pieces.append(node.data)
+            elif isinstance(node, jinja2.nodes.Name):
+                pieces.append(node)
+            else:
+                return None
+    return tuple(pieces)
+
+
+def join_pieces(
+    pieces: Sequence[Piece],
+    values: Mapping[str, Any],
+) -> str | None:
+    """Return the rendered text. Return None if Jinja must render it: a value is missing or no text, or it is long."""
+    texts: list[str] = []
+    for piece in pieces:
+        text = piece if isinstance(piece, str) else values.get(piece.name)
+        if type(text) is not str:
+            return None
+        texts.append(text)
+    joined = "".join(texts)
+    return joined if len(joined) <= MAX_CHARACTERS else None
 
 
 def why_refused(error: Exception, where: str) -> TemplateError:
