@@ -126,8 +126,8 @@ SUMMARIZERS = under("assay.summarizers", {
 })  # fmt: skip
 
 EXPORTERS = under("assay.exports", {
-    "csv": ("table_files:Csv", "one row per sample and scorer, safe to open in a spreadsheet"),
-    "parquet": ("table_files:Parquet", "the same rows, with unchanged texts"),
+    "csv": ("exporter:Csv", "one row per sample and scorer, safe to open in a spreadsheet"),
+    "parquet": ("exporter:Parquet", "the same rows, with unchanged texts"),
     "inspect": ("inspect_eval:Inspect", "log files (.eval) of inspect_ai, one per task and model"),
     "lm-eval-json": ("lm_eval_json:LmEvalJson", "the results file of lm-eval, for one model"),
     "every-eval-ever": ("every_eval_ever:EveryEvalEver", "numbers and samples in the schema of Every Eval Ever"),

@@ -1,4 +1,4 @@
-"""The interface of an exporter, and helpers that several exporters share, such as names of models and datasets."""
+"""The interface of an exporter, the exporters of tables, and helpers of all exporters, such as names of models."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from ..core.score import UNRESOLVED
 from ..datasets.hub import HubName, is_hub_name
 from ..registry import models, tasks
 from ..store import RunReader
-from ..store.export import places_of
+from ..store.export import places_of, write_csv, write_parquet
 from ..store.file_ledger import write_output_text
 from ..store.layout import disk_error
 
@@ -292,3 +292,35 @@ def hub_data(
         config, split = source.config or None, source.split or None
         return HubName(source.hub, config, split=split)
     return None
+
+
+class Csv:
+    """Exports a CSV file with one row per sample and scorer, safe to open in a spreadsheet."""
+
+    file_name = "samples.csv"
+
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
+        """Write the rows of one model or of all models, which the column `model` names."""
+        check_model(reader, model)
+        return f"{write_csv(reader, path, model)} rows"
+
+
+class Parquet:
+    """Exports a Parquet file with one row per sample and scorer, and with unchanged texts."""
+
+    file_name = "samples.parquet"
+
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
+        """Write the rows of one model or of all models, which the column `model` names."""
+        check_model(reader, model)
+        return f"{write_parquet(reader, path, model)} rows"

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core import Outcome, Output, Sample, UsageError
-from assay.scorers.math.numbers import Gsm8k, NumberMatch, final_number
+from assay.scorers.math.final_number import final_number
+from assay.scorers.math.numbers import Gsm8k, NumberMatch
 
 
 def gsm8k(answer, target="72"):

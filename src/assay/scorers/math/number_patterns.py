@@ -1,6 +1,14 @@
-"""Patterns for numbers in answers: how they are written, and the words around them."""
+"""How numbers are written in answers: patterns of numbers and of the words around them, and the value of a match.
+
+The sections are in the order in which `final_number` uses them. `read_quantity` at the end converts a match of
+`number_pattern` to its value.
+"""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 
 
@@ -116,7 +124,7 @@ _HAN_OR_HANGUL = re.compile(r"[\u3400-\u9fff\uac00-\ud7af]")
 
 
 def _scale_word(word: str) -> str:
-    """Return the pattern of one word; a Han numeral before a unit belongs to the unit: 千克."""
+    """Return the pattern of a scale word. A Han numeral before a unit is part of the unit: 千 in 千克 (kilogram)."""
     if _HAN_OR_HANGUL.match(word):
         return rf"{word}(?![克米瓦卡帕])"
     return rf"(?i:{word})(?!\w)"
@@ -165,9 +173,9 @@ _DENOMINATOR = r"(?:\s?/\s?(?P<below>\d{1,40}))?"
 def number_pattern(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
     """Return the pattern of a number.
 
-    The arguments say whether blanks may join thousands and whether a comma may begin decimals. Lists are written
-    with both as well (`90 100 110`, `2,5`), so only a gold, or an answer that is one number alone, shows which is
-    meant.
+    With `has_blanks`, blanks may separate thousands: `90 100` is one number. With `has_comma`, a comma may begin
+    decimals: `2,5` is one number. Both also occur in lists of numbers, so a caller sets them only if the target is
+    written so, or if the text is a single number.
     """
     blank = f"[{FIXED_BLANK}{' ' if has_blanks else ''}]"
     comma = _POINTS_AND_COMMA
@@ -288,3 +296,124 @@ ONLY_A_LIST = re.compile(rf"\W*{_LISTED}(?:{_LIST_JOIN}{_LISTED})+\W*", re.IGNOR
 """A whole answer that lists numbers."""
 # from 3 to 5: a change, whose end is the result
 CHANGES_FROM = re.compile(r"\b(?:from|von|de|从)\s?\Z", re.IGNORECASE)
+
+# --- The value of a number ----------------------------------------------------------------------
+
+MAX_LENGTH = 400
+"""Maximum characters of a number. Longer ones are skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number: its value without the word or sign after it (`%`, `million`), and the factor of that word or sign."""
+
+    value: Fraction
+    factor: Fraction = Fraction(1)
+    may_be_unit: bool = False
+    """Whether the factor is a letter that is also a unit: `5M` is 5 million or 5 molar."""
+
+    @property
+    def is_percent(self) -> bool:
+        """True if the number is given in percent, by a sign or a word."""
+        return self.factor < 1
+
+    def equals(self, other: "Quantity", relative_tolerance: float = 0.0) -> bool:
+        """Return True if both are the same number, with an error of at most `relative_tolerance` times `other`.
+
+        `50%` equals 0.5 and also 50, because a target may omit the sign. `5M` equals 5,000,000 and also 5, because M
+        may be a unit. `5 million` never equals 5.
+        """
+        mine = self.value * self.factor
+        others = other.value * other.factor
+        if self._near(mine, others, relative_tolerance):
+            return True
+        marked, bare = (self, other) if other.factor == 1 else (other, self)
+        is_sign_optional = marked.is_percent or marked.may_be_unit
+        if bare.factor != 1 or not is_sign_optional:
+            return False
+        return self._near(self.value, other.value, relative_tolerance)
+
+    @staticmethod
+    def _near(
+        left: Fraction,
+        right: Fraction,
+        tolerance: float,
+    ) -> bool:
+        return left == right or (
+            tolerance > 0 and abs(left - right) <= Fraction(tolerance) * abs(right)
+        )
+
+
+def written_numbers(
+    text: str,
+    start: int,
+    pattern: re.Pattern[str],
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of `number_pattern` in a text from `start` on, in order."""
+    for number in pattern.finditer(text, start):
+        # A longer number is noise, and exact arithmetic on it would be slow.
+        if number.end() - number.start() <= MAX_LENGTH:
+            yield number
+
+
+def read_quantity(number: re.Match[str]) -> Quantity:
+    """Return the value of a match of `number_pattern`, and the factor after it: `-1/2` -> -1/2, `50%` -> 50 percent."""
+    value = _magnitude(number)
+    if number["sign"] in ("-", "−") or number["sign2"]:
+        value = -value
+    word = number["factor"] or number["letter"] or number["unit"]
+    return Quantity(value, _factor(word), may_be_unit=number["unit"] is not None)
+
+
+def _factor(word: str | None) -> Fraction:
+    """Return the factor of a word or sign after a number."""
+    if word is None:
+        return Fraction(1)
+    if "%" in word or word.lower() in PERCENT_WORDS:
+        return Fraction(1, 100)
+    return Fraction(LETTER_SCALES.get(word.upper()) or SCALES[word.lower()])
+
+
+def _magnitude(number: re.Match[str]) -> Fraction:
+    """Return the absolute value of a matched number, without a factor such as `million`."""
+    if number["units"]:
+        # "2 1/3"
+        above = int(number["above"])
+        under = int(number["under"]) or 1
+        return int(number["units"]) + Fraction(above, under)
+    if number["comma"]:
+        # "3,14"
+        units, _, decimals = number["comma"].partition(",")
+        return Fraction(Decimal(f"{_digits(units)}.{decimals}"))
+    # "1,234.5e3/7"
+    units = _digits(number["whole"] or "0")
+    part = number["part"] or ""
+    power = number["power"] or ""
+    decimal = Decimal(units + part + power)
+    denominator = int(number["below"] or 1) or 1
+    return Fraction(decimal) / denominator
+
+
+def _digits(grouped: str) -> str:
+    """Return the digits of a number without the marks between groups: `1,234` -> `1234`."""
+    return "".join(filter(str.isdigit, grouped))
+
+
+def format_quantity(number: Quantity | None) -> str | None:
+    """Return a number as text: `50%`, `5000000` for `5 million`; None for no number."""
+    if number is None:
+        return None
+    if number.is_percent:
+        return f"{_plain(number.value)}%"
+    return _plain(number.value * number.factor)
+
+
+def _plain(value: Fraction) -> str:
+    """Return a value as text: a decimal if that ends within 12 places, else a fraction (`72`, `0.5`, `1/3`)."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    decimal = Decimal(value.numerator) / Decimal(value.denominator)
+    text = format(decimal, "f")
+    if len(text) < 14 and Fraction(decimal) == value:
+        return text
+    return str(value)

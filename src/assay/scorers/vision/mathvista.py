@@ -14,7 +14,7 @@ from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import last_of, no_answer, no_target
 from ..choice.choice import Choice
-from ..math.numbers import final_number
+from ..math.final_number import final_number
 
 _LIST = re.compile(r"\[([^\[\]]{0,2000})\]")
 _ITEM = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
