@@ -15,10 +15,10 @@ _NO_TEXT = (Mapping, bytes, bytearray, list, tuple)
 
 
 def accepted(sample: Sample) -> tuple[str, ...]:
-    """Return the accepted answers as texts. A number in a target column is converted to its printed form.
+    """Return the accepted answers of a sample as texts; a number in a target column becomes its printed form.
 
-    The parts of an `AllOf` are joined to one text. Return an empty tuple if a target is not text, such as a
-    structure, bytes or a null.
+    The parts of an `AllOf` target are joined to one text. Return an empty tuple if a
+    target is not text, such as a mapping, bytes or null.
     """
     target = sample.target
     if type(target) is str:
@@ -42,10 +42,10 @@ def whole_spellings(targets: Iterable[object]) -> tuple[str, ...]:
 
 
 def gold_letters(sample: Sample) -> set[str]:
-    """Return the letters of the right options.
+    """Return the letters of the right options of a sample.
 
-    A target is a letter ("b"), a marked letter ("(B)"), or the text of an option. Any other text is returned in
-    capitals, so that the caller can report it.
+    A target is a letter (`b`), a marked letter (`(B)`), or the text of an option. Any
+    other target is returned in capitals, so that the caller can report it.
     """
     target = sample.target
     if type(target) is str and len(target) == 1 and target.isalpha():
@@ -57,7 +57,9 @@ def _gold_letter(
     target: str,
     choices: tuple[str, ...],
 ) -> str:
-    """Return the letter of one target, or the target in capitals if it names no option."""
+    """Return the letter of one target: `B` for `b`, `(B)` or the text of option B.
+    Other targets are returned in capitals.
+    """
     text = target.strip()
     if len(text) == 1 and text.isalpha():
         return text.upper()
@@ -73,9 +75,9 @@ def _gold_letter(
 
 
 def without_nulls(sample: Sample) -> tuple[Any, ...]:
-    """Return the accepted answers without null values, with which tables pad lists of different lengths.
+    """Return the accepted answers of a sample without nulls. If all are null, return them unchanged.
 
-    If all of them are null, return them unchanged.
+    Tables pad lists of different lengths with nulls.
     """
     targets = sample.targets
     if len(targets) == 1:
@@ -89,7 +91,7 @@ def is_text(targets: Iterable[object]) -> bool:
 
 
 def shown(sample: Sample) -> tuple[str, ...]:
-    """Return the accepted answers as texts for a judge. A structured target is written as JSON."""
+    """Return the accepted answers as texts for the prompt of a judge. A structured target is written as JSON."""
     return tuple(map(_shown_text, without_nulls(sample)))
 
 
@@ -113,9 +115,11 @@ def _text(target: object) -> str:
 
 
 def no_answer(output: Output) -> Score | None:
-    """Return the score of an output without an answer (cut, filtered or only reasoning); `None` if there is one.
+    """Return the score of an output without an answer (truncated, filtered or only
+    reasoning); None if it has an answer.
 
-    An empty text that the model chose is an answer and is left to the scorer.
+    An empty text that the model chose to return counts as an answer, which the scorer
+    judges.
     """
     reason = output.stop_reason
     if reason == "length" and not output.text.strip():
@@ -136,7 +140,7 @@ def was_filtered(output: Output) -> bool:
 
 
 def reasoned_only(output: Output) -> bool:
-    """Return True if no candidate has anything but reasoning."""
+    """Return True if the output has reasoning and no answer."""
     for candidate in output.candidates:
         if not candidate.has_reasoning or candidate.has_answer:
             return False
@@ -144,7 +148,7 @@ def reasoned_only(output: Output) -> bool:
 
 
 def data_error(reason: str) -> Score:
-    """Return the score of a sample that cannot be judged because of a fault in the data, not in the model."""
+    """Return the `data_error` score of a sample that cannot be scored because its data are faulty."""
     return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
 
 
@@ -154,7 +158,7 @@ def no_verdict(reason: str, **details: object) -> Score:
 
 
 def no_target(sample: Sample, what: str = "target") -> Score:
-    """Return the score of a sample that has nothing to compare with."""
+    """Return the `data_error` score of a sample that has no target, or no `what`, to compare with."""
     reason = f"sample {sample.id!r} has no {what}"
     if what == "target" and not is_text(sample.targets):
         reason = (
@@ -164,7 +168,7 @@ def no_target(sample: Sample, what: str = "target") -> Score:
 
 
 def in_every_answer(target: str) -> Score:
-    """Return the `data_error` of a sample with an empty target, which every answer would contain."""
+    """Return the `data_error` score of a sample whose target is empty: every answer contains an empty text."""
     return data_error(f"target {target!r} is empty, so every answer would contain it")
 
 
@@ -189,7 +193,7 @@ class AgainstTargets:
         output: Output,
         targets: tuple[str, ...],
     ) -> Score:
-        """Return the score of an answer. `targets` are all accepted texts."""
+        """Return the score of an output compared with `targets`, all accepted texts."""
         raise NotImplementedError
 
 
@@ -198,16 +202,16 @@ def with_counts(
     output: Output,
     details: Mapping[str, Any],
 ) -> Score:
-    """Return a score with counts that a summarizer adds up over the corpus.
+    """Return a score whose `details` hold counts, which a summarizer adds up over the corpus.
 
-    An empty answer counts as well, and lowers the corpus score.
+    An output without an answer counts too, and lowers the corpus score.
     """
     silence = no_answer(output)
     return Score(value, silence.outcome if silence else Outcome.SCORED, details=details)
 
 
 def named(score: Score, *names: str) -> Score:
-    """Return a copy of a missing answer's score in which each metric in `names` is 0."""
+    """Return a copy of the score of a missing answer in which each metric in `names` is 0."""
     return Score(dict.fromkeys(names, 0.0), score.outcome, details=score.details)
 
 

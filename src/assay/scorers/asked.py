@@ -38,7 +38,9 @@ from .scorer_options import check_option
 
 
 class LikeInner:
-    """Mixin for a scorer that wraps another one in its field `scorer`, and takes over its bounds and direction."""
+    """Mixin for a scorer that wraps the scorer in its field `scorer`: bounds and
+    direction are those of the inner scorer.
+    """
 
     scorer: Any
 
@@ -67,22 +69,22 @@ class LikeInner:
 @scorers.register("asked")
 @dataclass(frozen=True)
 class Asked(GivenModels, LikeInner):
-    """Score a specialist's reply about the output with an inner scorer."""
+    """Send the output to a specialist, and score its reply with an inner scorer."""
 
     role: str
     """The role of the specialist: `--judge detector=MODEL`."""
     entry: str
-    """The name under which the inner scorer looks up the reply: `detections`, `answers`, `recognised`, `rating`."""
+    """The key under which the inner scorer looks up the reply: `detections`, `answers`, `recognised` or `rating`."""
     scorer: Any
-    """The inner scorer: a name, a name with options, or the scorer itself."""
+    """The inner scorer: its name, its name with options, or a scorer object."""
     request: Callable[[Sample], str] | str = ""
-    """The text sent with the medium, or a function of the sample that returns it."""
+    """The text sent with the image or audio, or a function that returns it for a sample."""
     expects: str = "image"
-    """The kind of medium the output must have."""
+    """The type of medium that the output must have: an image or audio."""
     name: str = "asked"
     """The name of the metric, usually that of the inner scorer."""
     wants: str = "json"
-    """`json` asks for a structured reply, `text` takes the text of the reply, `lines` its lines."""
+    """The form of the reply: `json` for a structured reply, `text` for its text, `lines` for the list of its lines."""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -144,7 +146,7 @@ class Asked(GivenModels, LikeInner):
         sample: Sample,
         medium: Image | Audio | Video,
     ) -> object:
-        """Return the specialist's reply in the form that `wants` names."""
+        """Return the specialist's reply in the form that `wants` selects: a structure, a text or a list of lines."""
         if callable(self.request):
             text = self.request(sample)
         else:
@@ -185,7 +187,7 @@ def structure_of(reply: Output) -> object:
 
 
 def only_media(output: Output) -> Output:
-    """Return the output without the text and structures that the model wrote, only with its media."""
+    """Return a copy of the output with its media only, without text and structures."""
     kinds = (Image, Audio, Video)
     candidates = (
         replace(

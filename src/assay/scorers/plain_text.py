@@ -1,7 +1,8 @@
-"""One spelling for texts that look the same, and tables for `str.translate` by Unicode category.
+"""Convert texts that look the same to the same characters, and make tables for `str.translate` by Unicode category.
 
-Every scorer that compares an answer with a target as text uses this for both, so that all agree on what is equal:
-`exact_match`, `quasi_exact`, `includes`, `regex`, `f1`, and WER, CER and MER without a normalizer.
+The scorers that compare texts apply `plain_text` to the answer and the target, so that
+all agree on what is equal: `exact_match`, `quasi_exact`, `includes`, `regex`, `f1`, and
+WER, CER and MER without a normalizer.
 """
 
 import re
@@ -9,11 +10,15 @@ import unicodedata
 from collections.abc import Callable
 
 MOST_KEPT = 8192
-"""Most characters that a table remembers: more than any language needs. All characters would take 100 MB."""
+"""Maximum number of characters in a table. No language needs more, and a table of all characters would take 100 MB."""
 
 
 class CategoryTable(dict[int, str | None]):
-    """A table for `str.translate` that applies a rule (a function of character and category); `None` deletes."""
+    """A table for `str.translate` that computes each entry when it is first needed.
+
+    `rule` returns the replacement of a character from the character and its Unicode
+    category; None deletes it.
+    """
 
     def __init__(self, rule: Callable[[str, str], str | None]) -> None:
         super().__init__()
@@ -36,9 +41,10 @@ _BLANK = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 
 
 def plain_text(text: str) -> str:
-    """Return a text in NFC, without invisible characters and with plain blanks.
+    """Return a text in NFC, with ordinary blanks and without invisible characters.
 
-    Nothing visible is changed: neither case nor width, punctuation or the spelling of numbers.
+    Nothing visible changes: neither case nor width, punctuation or the spelling of
+    numbers.
     """
     if text.isascii():
         return text

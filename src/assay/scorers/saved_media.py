@@ -1,7 +1,8 @@
-"""Saved replies of specialists: detections, similarities, recognised text, and the scorer `saved_number`.
+"""Saved replies of specialists (detections, similarities, recognised text), and the scorer `saved_number`.
 
-A reply is the output's own JSON, an entry of the output's details, or a column of the row. Specialists can therefore
-run on another machine before the scorers, which need only the saved replies.
+A reply is the output's own JSON, an entry of the output's details, or a column of the
+row. So specialists can run earlier and on another machine: the scorers need only the
+saved replies.
 """
 
 import json
@@ -20,7 +21,10 @@ def saved(
     output: Output,
     name: str,
 ) -> object:
-    """Return the saved reply `name` from the output's JSON or details, or from the row; else the whole JSON."""
+    """Return the saved reply `name` from the output's JSON, its details or the row.
+
+    If none of them has an entry of this name, return all of the output's JSON.
+    """
     answer = output.json
     if isinstance(answer, Mapping) and name in answer:
         return answer[name]
@@ -43,7 +47,7 @@ def read_json(value: object) -> object:
 @scorers.register("saved_number")
 @dataclass(frozen=True)
 class SavedNumber:
-    """A score that is a saved reply: a number from `low` to `high`."""
+    """The score is the saved reply itself: a number from `low` to `high`."""
 
     entry: str = "score"
     low: float = 0.0

@@ -14,7 +14,7 @@ def check_option(
     value: object,
     words: Iterable[str],
 ) -> None:
-    """Raise `UsageError` if the value is not one of the option's words."""
+    """Raise `UsageError` if the value of an option is not one of the allowed `words`."""
     allowed = tuple(words)
     if value not in allowed:
         fix = f"{option}: one of {', '.join(allowed)}"
@@ -22,7 +22,7 @@ def check_option(
 
 
 def package_folder(requirement: Requirement, where: str) -> Path:
-    """Return the folder of a package whose data are used. Raise `MissingExtra` if it is not installed."""
+    """Return the folder of an installed package, for its data files. Raise `MissingExtra` if it is not installed."""
     spec = importlib.util.find_spec(requirement.package)
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtra(requirement.feature, requirement.pip, where=where)

@@ -1,13 +1,15 @@
 """Locate the part of an answer that a scorer has read: `details["span"]`, start and end in characters of `output.text`.
 
-The viewer and `assay show` highlight the span. Scorers often read a plainer form of the answer, without markup and
-with one spelling of numbers. The span is then searched in the answer itself, and left out if it is uncertain.
+The viewer and `assay show` highlight the span. Scorers often read a converted form of
+the answer, without markup and with one spelling of numbers. Then the words that were
+read are searched in the answer itself. If their position is uncertain, there is no
+span.
 """
 
 from typing import Any
 
 MARKUP_CHARACTERS = 12
-"""Most characters of markup between an answer and the words before it: `The answer is **B**`."""
+"""Maximum number of markup characters between an answer and the words before it: 2 in `The answer is **B**`."""
 
 
 def evidence_span(
@@ -19,8 +21,8 @@ def evidence_span(
 ) -> list[int] | None:
     """Return the span of an answer within `evidence`, the words from which it was read; None if it is uncertain.
 
-    The evidence may come from a plainer form of the text. Of several occurrences the last one counts; the first one
-    if the answer `comes_first` and reasons follow.
+    The evidence may be from a form of the text without markup. Of several occurrences
+    in the evidence the last one counts, or the first one if the answer `comes_first`.
     """
     if not evidence:
         return None
@@ -58,7 +60,10 @@ def occurrence_span(
     start: int,
     words: str,
 ) -> list[int] | None:
-    """Return the span in `text` of words found at `start` in `plain`, its plainer form; None if that is uncertain."""
+    """Return the span in `text` of words that are at `start` in `plain`, a form of the text without markup.
+
+    Return None if the position is uncertain.
+    """
     if plain == text:
         return _span(start, words)
     if not words:
@@ -78,7 +83,7 @@ def with_span(
     details: dict[str, Any],
     span: list[int] | None,
 ) -> dict[str, Any]:
-    """Add the span to the details, if there is one, and return them."""
+    """Add the span, if there is one, to the details of a score, and return the details."""
     if span is not None:
         details["span"] = span
     return details
@@ -90,7 +95,7 @@ def word_offset(
     *,
     comes_first: bool = False,
 ) -> int:
-    """Return the first or last offset at which an answer is a separate word; -1 if there is none."""
+    """Return the last offset (with `comes_first`, the first) at which an answer is a separate word; -1 without one."""
     length = len(answer)
     if comes_first:
         offset = text.find(answer)
@@ -110,5 +115,5 @@ def word_offset(
 
 
 def _continues_word(neighbour: str) -> bool:
-    """Return True if a character continues a word of letters; Chinese characters do not."""
+    """Return True if a character next to a word belongs to it: a letter or a digit, but not a Chinese character."""
     return neighbour.isalnum() and neighbour < "\u2e80"

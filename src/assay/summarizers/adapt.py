@@ -1,11 +1,13 @@
-"""Adapter for users' summarizers: `def summarize(records) -> dict`, and the records that it gets.
+"""Adapter for users' summarizers: `def summarize(records) -> dict`, and the records that they get.
 
-A number is a result. A dictionary is one result for each number in it, with inner names joined by dots. Such
-results have no interval.
+If the function returns a number, it is one result. If it returns a dictionary, each
+number in it is a result; the names of nested entries are joined by dots. Such results
+have no interval.
 
-The records have every value under its name. Names are `SCORER.NAME`; the short `NAME` works, too. A record that could
-not be read, or that has no verdict, has the worst value under every name, so that a plain sum over records never fails.
-`record.outcome` distinguishes them.
+Each record has all values by name. Names are `SCORER.NAME`; the short `NAME` also
+works. A record that could not be read or that has no verdict gets the worst value for
+every name, so that adding up the records never fails. `record.outcome` identifies these
+records.
 """
 
 import inspect
@@ -35,7 +37,7 @@ FAILED = COUNTED_AS_ZERO | UNRESOLVED
 
 
 class NamedValues(dict[str, float | None]):
-    """The values of one record by name; an unknown name is an error that lists the known ones."""
+    """The values of one record by name. An unknown name raises an error that lists the known names."""
 
     def __init__(
         self,
@@ -69,14 +71,14 @@ class NamedValues(dict[str, float | None]):
 
 
 def worst_of(scale: ValueScale, name: str) -> float:
-    """Return the value that a failed record gets for a metric: the worst of its scale, or 0 if that is unknown."""
+    """Return the value of a metric for a failed record: the worst value of its scale, or 0 if the scale is unknown."""
     worst = scale.of(name).worst
     return 0.0 if worst is None else worst
 
 
 @dataclass(frozen=True)
 class FilledRecords(Sequence[ScoreRecord]):
-    """Records that all have a value for every metric, created one by one while they are read to save memory."""
+    """Records with a value for every metric. Each is created when it is read, to save memory."""
 
     records: Sequence[ScoreRecord]
     scorer: str
@@ -128,13 +130,16 @@ class FilledRecords(Sequence[ScoreRecord]):
 
 @dataclass(frozen=True, slots=True)
 class Adapted:
-    """A user's summarizer, called with the arguments that it accepts. Error messages contain its name."""
+    """A user's summarizer, called with the arguments that it accepts.
+
+    Error messages contain the name of the function.
+    """
 
     name: str
     function: Callable[..., Any]
     takes_context: bool
     scale: ValueScale
-    """Direction and bounds of the user's metrics, from attributes of the function."""
+    """Direction and bounds of the user's metrics, taken from attributes of the function."""
 
     def __call__(
         self,
@@ -260,7 +265,10 @@ def adapt_summarizer(thing: object, name: str) -> Summarizer:
 
 
 def _scale_of(thing: object, name: str) -> ValueScale:
-    """Return direction and bounds from the attributes of a user's summarizer. Without `bounds`, no bounds are known."""
+    """Return direction and bounds from the attributes of a user's summarizer.
+
+    Without the attribute `bounds` there are none.
+    """
     scale = ValueScale.declared_by(thing, f"summarizer {name!r}")
     has_bounds = isinstance(getattr(thing, "bounds", None), (tuple, list))
     return scale if has_bounds else replace(scale, bounds=None)
@@ -270,9 +278,10 @@ def _takes_context(
     summarizer: Callable[..., Any],
     name: str,
 ) -> bool:
-    """Return True if the summarizer takes a context.
+    """Return True if the summarizer takes a context as its second parameter.
 
-    A second parameter with a default is the function's own option, unless it is called `context`.
+    A second parameter with a default is an option of the function, unless it is called
+    `context`.
     """
     parameters = list(inspect.signature(summarizer).parameters.values())
     positional = []

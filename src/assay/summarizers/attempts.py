@@ -1,24 +1,25 @@
 """How the n candidates and e epochs of a sample count in every result of a run.
 
-One rule holds everywhere: an answer is an answer, whether it is a candidate of one request or the answer of another
-epoch. A journal has one score record for each request. A summarizer gets one record for each answer, n · e for each
-sample, and the sample stays the unit that is drawn.
+One rule applies everywhere: all answers of a sample count alike, whether they are
+candidates of one request or answers of different epochs. A journal has one score record
+for each request. A summarizer gets one record for each answer, n · e for each sample,
+and the bootstrap draws samples, not answers.
 
-- Mean: the reducer of the run is applied once, to all answers of a sample. Each answer has its own outcome: one that
-  could not be read counts as such; one without a verdict is counted, widens the bounds and is judged again by the next
-  run, while the others of its request still count.
+- Mean: the reducer of the run is applied once, to all answers of a sample. Each answer has its own outcome. One that
+  could not be read counts as such. One without a verdict is counted, widens the bounds, and is judged again by the
+  next run, while the other answers to its request still count.
 - Sums over a corpus (BLEU, chrF, TER, METEOR, WER, yes/no and others that read `details`): every answer is pooled.
-  Only the mean is a meaningful reducer there. `pools` marks these summarizers, their rows say that another reducer was
-  not applied, and a run that has no other numbers refuses it before it starts.
+  Only the mean is a meaningful reducer there. `pools` marks these summarizers. Their rows note that another reducer
+  was not applied. If a run has no other metrics, it refuses the reducer before it starts.
 - Means of groups, worst case: the samples are reduced first, and each counts once.
 - pass@k, pass^k: the unbiased estimates over all answers of a sample.
 - Majority: every answer that could be read has one vote.
-- Numbers of groups (pairs, circular questions): the first answers of all members belong together, then the second; the
-  reducer is applied to the verdicts on the group.
-- A scorer of the whole set judges one set for each candidate of each epoch; its number is the mean over those sets.
+- Metrics of groups (pairs, circular questions): the first answers of all members form one group, the second answers
+  another. The reducer is applied to the verdicts on these groups.
+- A scorer of the whole set scores one set for each candidate of each epoch; its value is the mean over those sets.
 
-A request without an answer has lost as many answers as the first answered request gave. One that was refused as a
-whole has refused as many.
+A request without an answer counts as many missing answers as the first answered request
+has answers. A request that was refused as a whole counts as many refused answers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,7 +77,7 @@ class Attempts(Sequence[ScoreRecord]):
 
 
 _WHOLE = UNRESOLVED | {Outcome.REFUSED}
-"""Outcomes that apply to a whole request, however many answers it asked for."""
+"""Outcomes that apply to a whole request, however many answers it should have returned."""
 
 
 def _width(

@@ -1,1 +1,1 @@
-"""Scorers of one answer among several: by generated text, by the first token, by likelihood; yes or no."""
+"""Scorers of multiple choice and of yes or no: from generated text, from the first token, or from likelihoods."""

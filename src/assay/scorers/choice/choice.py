@@ -31,18 +31,18 @@ from .choice_rules import extract_choice
 
 LETTERS = string.ascii_uppercase
 SHORT_ANSWER = 8
-"""Answers up to this many characters get no span, since their letter is easy to see."""
+"""Answers of at most this many characters get no span, because the reader sees their letter without a mark."""
 
 
 @scorers.register("choice")
 @dataclass(frozen=True)
 class Choice:
-    """1 if the answer chooses the option of the target's letter; an answer that cannot be read is `unparsed`."""
+    """1 if the answer chooses the option that the target names; the outcome is `unparsed` if no choice can be read."""
 
     letters: str = ""
-    """The letters to choose from if only the question lists the options: `ABCD`."""
+    """The option letters, such as `ABCD`, for questions whose text lists the options."""
     extractor: str = "rules"
-    """The reader of the answer: `rules`, or `judge`, a model named with `--judge`."""
+    """How the answer is read: by `rules`, or by `judge`, the model given with `--judge`."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -70,7 +70,7 @@ class Choice:
         return self.score(sample, output, extraction)
 
     def options_of(self, sample: Sample) -> dict[str, str] | Score:
-        """Return the options by letter, or the score of a sample that cannot be judged."""
+        """Return the texts of the options by letter, or the `data_error` score of a sample that cannot be judged."""
         if not sample.targets:
             return no_target(sample)
         options = dict(zip(LETTERS, without_letters(sample.choices), strict=False))
@@ -93,7 +93,10 @@ class Choice:
         output: Output,
         extraction: Extraction,
     ) -> Score:
-        """Return the score of an answer from its extraction. If no letter was read, the outcome says why."""
+        """Return the score for the letter that was read from an answer.
+
+        If none was read, the outcome gives the reason.
+        """
         letter = extraction.answer
         details: dict[str, Any] = {
             "rule": extraction.rule,
@@ -128,7 +131,7 @@ def _add_span(
     extraction: Extraction,
     letter: str,
 ) -> None:
-    """Record where in the answer its letter was read."""
+    """Add the span of the letter that was read to the details of a score."""
     comes_first = extraction.rule not in BEFORE_LETTER
     span = evidence_span(text, extraction.evidence, letter, comes_first=comes_first)
     with_span(details, span)
@@ -137,7 +140,10 @@ def _add_span(
 @scorers.register("choice_or_match")
 @dataclass(frozen=True)
 class ChoiceOrMatch:
-    """Like `choice` for rows with options, and like `includes` for others. `details` says which of the two was used."""
+    """Score rows with options like `choice`, and other rows like `includes`.
+
+    `details` names the scorer that was used.
+    """
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
 
@@ -161,7 +167,9 @@ _GUESS_SEED = 12345
 @scorers.register("mmlu_pro")
 @dataclass(frozen=True)
 class MmluPro:
-    """`acc` by the rules of scorer `choice`, and `official` as the published script reads the same answer."""
+    """Two metrics: `acc` by the rules of scorer `choice`, and `official` by the rules
+    of MMLU-Pro's published script.
+    """
 
     guess: bool = False
     """Guess if nothing can be read, as upstream. The guess is always the same letter, since the seed is fixed."""
@@ -184,7 +192,7 @@ class MmluPro:
 
 
 def official_letter(text: str) -> str | None:
-    """Return the letter the official script reads, None where it would guess."""
+    """Return the letter that MMLU-Pro's official script reads; None if it would guess."""
     declared = _DECLARED.search(text) or _last_of_first_line(text)
     if declared:
         return declared[1]

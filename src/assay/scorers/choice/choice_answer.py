@@ -1,7 +1,8 @@
-"""The words of one answer: the option that each word names, its sentence, and rules for undeclared options.
+"""One answer as a sequence of classified words, and rules that read an answer by the texts of its options.
 
-`TextReader` reads the options that an answer names without declaring one. It reads little, because an option may be
-mentioned without being taken.
+`AnswerWords` finds the option that each word names, and the sentence around it.
+`TextReader` reads the option of an answer that declares none. It is careful, because an
+option may be mentioned without being chosen.
 """
 
 import re
@@ -89,14 +90,17 @@ BEFORE_LETTER = (
     *("declared", "chosen", "boxed"),
     *("concluded", "leading-text", "option-text"),
 )
-"""Rules whose evidence (a quotation from the answer) ends with the option. Other rules' evidence begins with it."""
+"""Rules whose evidence, a quotation from the answer, ends with the option.
+
+With other rules it begins with the option.
+"""
 EVIDENCE_CHARS = 160
 SENTENCE_WORDS = 400
-"""How many words before and after a word are searched for the ends of its sentence."""
+"""Maximum number of words before and after a word in which the ends of its sentence are searched."""
 
 
 class Extraction(NamedTuple):
-    """What was read from an answer: the letter, the rule (or why none applied), the outcome, and a quotation."""
+    """The result of reading an answer: the letter, the rule (or why none applied), the outcome, and a quotation."""
 
     answer: str | None
     rule: str
@@ -108,7 +112,7 @@ def letter_of_number(
     number: int,
     options: Mapping[str, str],
 ) -> str | None:
-    """Return the letter of the first option for 1, of the second for 2, and so on; None for any other number."""
+    """Return the letter of the option at position `number`: 1 -> A, 2 -> B; None for any other number."""
     names = list(options)
     return names[number - 1] if 1 <= number <= len(names) else None
 
@@ -140,7 +144,10 @@ class AnswerWords:
         self.classes = classes
 
     def _as_letter(self, match: re.Match[str]) -> str:
-        """Return the word classes of "option C" for "third option" or "option 3"; the match if no option fits."""
+        """Return the word classes of "option C" for a match such as "third option" or "option 3".
+
+        If the number exceeds the options, return the match unchanged.
+        """
         if match["another"]:
             return match[0]
         option_word = match.start() + match[0].index(OPTION_WORD)
@@ -186,7 +193,9 @@ class AnswerWords:
         return SENTENCE_END.split(words, maxsplit=1)[0]
 
     def is_supposed(self, start: int, end: int) -> bool:
-        """Return True if the words say "would", and the sentence before them makes a supposition ("if")."""
+        """Return True if the statement says "would" and the sentence before it has a
+        supposition ("if").
+        """
         if WOULD not in self.classes[max(0, start - 3) : end]:
             return False
         words_before = self.classes[max(0, start - 200) : start]
@@ -194,7 +203,7 @@ class AnswerWords:
 
     @cached_property
     def entries(self) -> dict[int, str | None]:
-        """The letter of the option with which a line or sentence opens, by the index of its word."""
+        """The letter of each option that begins a line or sentence, by the index of its word."""
         ends = (entry.end() - 1 for entry in ENTRY.finditer(self.classes))
         return {index: self.letter_at(index) for index in ends}
 
@@ -218,7 +227,9 @@ class AnswerWords:
         first: int,
         option: int,
     ) -> Extraction:
-        """Return what a rule read: the letter (None if ambiguous), with the words `first` to `option` as evidence."""
+        """Return the extraction of a rule. Its evidence is the words from `first` to
+        `option`; `letter` is None if ambiguous.
+        """
         begin = self.starts[first]
         if rule not in BEFORE_LETTER:
             end = self.starts[option] + 40
@@ -238,16 +249,16 @@ NOT_LISTED = re.compile(
     r"letter|statement|response|selection|letra|lettera|wahl|elección|scelta|keuze|choix|выбор|вибір|wybór|volba",
     re.IGNORECASE,
 )
-"""Words after an ordinal with which it does not mean a listed option: "the first letter", "a drug of first choice"."""
+"""Words after an ordinal that show that no listed option is meant: "the first letter", "a drug of first choice"."""
 _PLACES_AS_UNKNOWN = str.maketrans(dict.fromkeys(PLACES, UNKNOWN))
 SHORT_WORDS = 60
-"""The most words and signs of a short answer, in which naming an option counts as choosing it."""
+"""Maximum number of words and punctuation marks of a short answer. A short answer chooses the option that it names."""
 MOST_MENTIONS = 60
-"""Most mentions of one option that are checked; an answer may repeat itself endlessly."""
+"""Maximum number of mentions of one option that are checked, because an answer may repeat itself endlessly."""
 LONE_CAPITAL = re.compile(r"\b[B-HJ-Z]\b")
 """A letter that may look like an option but names something else: "44 B.C.", "point C"."""
 LABEL = re.compile(r"\b[B-HJ]\b|\b[A-J]{2}\b|\b(?:best|most|only)-")
-"""A name of a point, a line or a quantity, and "best-selling"."""
+"""A label that contains a letter, such as the name of a point, a line or a quantity, or "best" in "best-selling"."""
 TALKS_ABOUT = re.compile(
     r"""
     \b(?:
@@ -272,7 +283,7 @@ YES_OR_NO = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""A word for yes or no with punctuation behind it. The rest of such an answer usually gives reasons."""
+""""Yes" or "no" followed by punctuation. The rest of such an answer usually gives reasons."""
 
 
 class TextReader(AnswerWords):
@@ -368,7 +379,9 @@ class TextReader(AnswerWords):
         return None
 
     def _options_named(self) -> list[int]:
-        """Return the indexes of words that name an option, except rejected ones: the cat in "a dog, not a cat"."""
+        """Return the indexes of the words that name an option. Rejected options are
+        left out, such as "a cat" in "a dog, not a cat".
+        """
         classes = SET_ASIDE.sub(_without_options, self.classes)
         return [i for i, name in enumerate(classes) if name in (LETTER, TEXT)]
 
@@ -382,7 +395,7 @@ class TextReader(AnswerWords):
         return all(map(self._is_distinct, named))
 
     def _in_bold(self, named: Sequence[int]) -> list[int]:
-        """Return those of the words `named` whose option the answer prints in bold, unless they open a sentence."""
+        """Return the indexes in `named` whose option is in bold and does not open a sentence."""
         letters = letters_in_bold(self.source, self.options)
         return [
             index
@@ -393,7 +406,7 @@ class TextReader(AnswerWords):
         ]
 
     def _in_conclusion(self, named: Sequence[int]) -> list[int]:
-        """Return those of the words `named` that are in the last sentence, if this sentence is a conclusion."""
+        """Return the indexes in `named` that are in the last sentence, if this sentence is a conclusion."""
         match = CONCLUSION.search(self.classes)
         if match is None:
             return []
@@ -406,7 +419,9 @@ class TextReader(AnswerWords):
         return named_last if is_distinct else []
 
     def _only_stated(self, indexes: Sequence[int]) -> Extraction | None:
-        """Return the option that the words at `indexes` name, if they name only one and their sentences affirm it."""
+        """Return the option that the words at `indexes` name, if they all name the same
+        one and their sentences affirm it.
+        """
         letters = {self.letter_at(index) for index in indexes}
         if len(letters) != 1 or len(indexes) > MOST_MENTIONS:
             return None
@@ -455,7 +470,7 @@ class TextReader(AnswerWords):
         return len(text) > 1 or text.isdigit()  # 猫 is part of 熊猫
 
     def _is_called_option(self, index: int) -> bool:
-        """Return True for "option B", "(B)" and "B. dog"."""
+        """Return True if the word names an option in the form "option B", "(B)" or "B. dog"."""
         is_entry = index in self.entries
         if is_entry or LIMITED.match(self.classes, index + 1):
             return False
@@ -466,7 +481,11 @@ class TextReader(AnswerWords):
         return in_brackets or self.classes[:index].endswith(OPTION_WORD)
 
     def _is_distinct(self, index: int) -> bool:
-        """Return True for a letter, and for a text that is an uncommon word or the only number of its sentence."""
+        """Return True if the word can be mistaken for nothing but an option.
+
+        This is so for a letter, and for an option text that is an uncommon word or the
+        only number of its sentence.
+        """
         if self.classes[index] == LETTER:
             return True
         is_step = NUMBERED_STEP.match(self.plain, self.starts[index])
@@ -485,7 +504,9 @@ class TextReader(AnswerWords):
 
 
 def _as_contrast(match: re.Match[str]) -> str:
-    """Return a clause of the same length that names no option and ends in "but"."""
+    """Replace "A but" in "not A but B" by filler and "but", so that the clause names no
+    option. The length stays the same.
+    """
     sentence_before = SENTENCE_END.split(match.string[: match.start()])[-1]
     if DENIES in sentence_before:
         return match[0]  # "The wrong one is not A but B"
@@ -493,5 +514,5 @@ def _as_contrast(match: re.Match[str]) -> str:
 
 
 def _without_options(match: re.Match[str]) -> str:
-    """Return a clause in which no option is named."""
+    """Return the word classes of a clause with its options replaced by unknown words."""
     return match[0].replace(TEXT, UNKNOWN).replace(LETTER, UNKNOWN)

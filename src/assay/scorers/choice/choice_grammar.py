@@ -1,8 +1,9 @@
 """Patterns over the word classes of an answer (see `choice_words.WordClass`).
 
-"So the answer is (B)." is the string `kfaim.`. A pattern is assembled from parts with names: `any_of("IS WOULD")` is
-the character class `[iw]`. Each pattern has sentences that it matches; a test runs them. In a sentence, `‸` shows where
-the match begins; without it the pattern is searched for.
+The answer "So the answer is (B)." is the string `kfaim.`, one letter for each word.
+Patterns are assembled from named parts: `any_of("IS WOULD")` is the character class
+`[iw]`. Each pattern has example sentences, which a test matches. `‸` in an example
+marks where the match begins; an example without it may match anywhere.
 """
 
 import re
@@ -35,7 +36,7 @@ def pattern(
     *examples: str,
     flags: int = 0,
 ) -> re.Pattern[str]:
-    """Compile a pattern and keep its examples for the tests."""
+    """Compile a pattern, and register its example sentences for the tests."""
     EXAMPLES[regex] = examples
     return re.compile(regex, flags)
 
@@ -211,13 +212,13 @@ LEAD = pattern(
     "In the short run,",
     "So it is clear that",
 )
-"""What may come before a cue: a clause that ends with a comma (`opener`), then filler words."""
+"""What may precede a cue such as "the answer is": a clause that ends with a comma (`opener`), then filler words."""
 NEW_THOUGHT = pattern(
     any_of("CONTRASTS CORRECTS CONCLUDES"),
     "At first I thought A, but",
     "Wait, the",
 )
-"""A word that begins a new thought. Of the words before an option, only those after the last such word are read."""
+"""A word that begins a new thought. Only the words between the last such word and the option are read."""
 # "if", "many", "were it a cat": but not "it was raining, so"
 _DOUBTING_WORD = f"{any_of('SUPPOSES REPORTS')}|^{word('WAS')}"
 DOUBTS = pattern(_DOUBTING_WORD, "If it barks", "Many students think")
@@ -234,7 +235,7 @@ SUPPOSITION_BEFORE = pattern(
     "Suppose it barks. Then the answer",
     "If it barks, it is a pet. It",
 )
-"""Matches a supposition or report in the sentence before the last one."""
+"""Matches if the sentence before the last one has a supposition or a report."""
 TAIL = pattern(
     "|".join(
         (
@@ -255,7 +256,7 @@ TAIL = pattern(
     "The answer is B‸ because it barks",
     "The answer is B‸, not A",
 )
-"""What may follow the option in its sentence: nothing, a reason, a comparison, another option that is denied."""
+"""What may follow the option in its sentence: the end, a reason, a comparison, or a denial of another option."""
 AGAIN = pattern(
     f"{any_of('COMMA FILLER OPTION_WORD')}*{LETTER}"
     f"|{any_of('STOP LINE')}{LETTER}{SENTENCE_ENDS}",
@@ -285,7 +286,7 @@ ROW = pattern(
     "The answer is B‸. The answer is C.",
     "I pick B‸. I also pick C.",
 )
-"""The text between two declarations in a row."""
+"""What may be between two declarations that follow each other: "I pick B. I also pick C."."""
 NUMBERED_HEADING = pattern(
     f"{SENTENCE_BEGINS}{any_of('DASH COMMA')}?{any_of('NUMBER OPTION_WORD')}*{ANSWER}{FILLERS}{LETTER}"
     + any_of("COLON DASH"),
@@ -305,7 +306,7 @@ DENIED = pattern(
     "The closest option is B‸, which is not the correct answer.",
     "The best match is B‸. However, this is not correct.",
 )
-"""Matches a denial directly after a declaration."""
+"""Matches a denial directly after a declaration: "The best match is B. However, this is not correct."."""
 DENIED_BOX = pattern(
     f"{IS}{FILLER}*{DENIES}",
     "\\boxed{A‸} is not it",
@@ -386,7 +387,7 @@ ENTRY = pattern(
     "A: no.\nB: yes.",
     "Option C, the bird",
 )
-"""An entry of a list: a sentence or a line opens with an option."""
+"""Matches a sentence or a line that begins with an option, like an entry of a list."""
 OPTION_TEXT = pattern(
     not_after(none_of("PARAGRAPH"))
     + named(
@@ -410,7 +411,7 @@ OPTION_TEXT = pattern(
     "It is a dog.",
     "dog, nothing else",
 )
-"""Matches a paragraph that is an option's text, or leads up to one."""
+"""Matches a paragraph that is the text of an option, perhaps with words before it that introduce it."""
 TEXT_AND_LETTER = pattern(
     TEXT
     + any_of("COMMA COLON DASH")
@@ -463,7 +464,7 @@ LEAVES_OPEN = pattern(
     "If it barks",
     "It is a dog, but",
 )
-"""Matches words after "yes" or "no" with which the sentence is not a clear answer."""
+"""Matches words after "yes" or "no" that make the answer unclear."""
 BREAKS_OFF = pattern(
     any_of(ENDS) + none_of(f"LETTER TEXT {ENDS}") + "+$",
     "It is a dog. The second one",
@@ -475,7 +476,7 @@ MAY_NOT_ANSWER = pattern(
     "Is it a dog?",
     "If it barks, it is a dog",
 )
-"""Matches words with which an answer that names one option may still not choose it."""
+"""Matches a question or a supposition: an answer with one may name an option without choosing it."""
 CONCLUSION = pattern(
     SENTENCE_BEGINS
     + either(word("CONCLUDES"), not_after(none_of("PARAGRAPH QUESTION")))
@@ -483,20 +484,20 @@ CONCLUSION = pattern(
     "Cats do not bark.\n\n‸It is a dog.",
     "It barks. ‸So a dog is here.",
 )
-"""Matches the last sentence, if it concludes ("so") or is a paragraph of its own."""
+"""Matches the last sentence, if it begins with a word such as "so" or is a separate paragraph."""
 OPENS = pattern(
     f"(?:^|{any_of(ENDS)}|{any_of('COLON DASH')}){FILLERS}$",
     "It barks. The",
     "Step 1:",
 )
-"""The words before an option that opens a sentence."""
+"""Matches the words between the beginning of a sentence and its option."""
 SET_ASIDE = pattern(
     f"{after(OPTION)}{COMMA}?{JOINS}?{FILLER}*{any_of('DENIES COMPARES')}"
     + f"(?:{any_of('JOINS COMMA FILLER LIMITS OPTION_WORD')}*{OPTION})+",
     "It is a dog‸, not a cat",
     "It is a dog‸ rather than a cat or a bird",
 )
-"""Matches an option that is denied or only compared with another one."""
+"""Matches options that are denied or compared with the option before them: ", not a cat", " rather than a cat"."""
 MAY_NOT_TAKE = pattern(
     any_of("DENIES SUPPOSES")
     + f"|{any_of('JOINS COMPARES')}{FILLER}*{OPTION}"
@@ -505,13 +506,15 @@ MAY_NOT_TAKE = pattern(
     "It is smaller than a dog",
     "A dog and others",
 )
-"""Words around an option's text that may deny it, compare something with it, or add another option."""
+"""Matches words around an option's text that deny it, compare it, or add another
+option, so that it may not be chosen.
+"""
 LIMITED = pattern(
     any_of("IS UNKNOWN"),
     "Option B‸ is smaller",
     "Option B‸ barks",
 )
-"""Matches a statement about an option that does not choose it."""
+"""Matches the predicate of a statement about an option that does not choose it: "Option B is smaller"."""
 DENIES_OR_DOUBTS = pattern(
     any_of("DENIES SUPPOSES REPORTS WAS"),
     "It is not",
@@ -615,7 +618,7 @@ LAST_VERDICT = pattern(
     "So a cat is out. So B is correct.",
     "Therefore, C is the answer.",
 )
-"""Matches a conclusion at the end of an answer that an option is right."""
+"""Matches a final conclusion that an option is right: "So B is correct."."""
 LAST = pattern(
     f"{any_of('FILLER CONTRASTS')}*(?:{COMMA}?{JOINS}?{FILLERS}"
     + either(f"{DENIES}{FILLERS}{LETTER}", COMPARES)
@@ -624,7 +627,7 @@ LAST = pattern(
     "So it must be C‸.",
     "So it must be C‸, not A.\n\nI hope this helps!",
 )
-"""Matches what may follow an option that ends its sentence and its paragraph."""
+"""Matches the rest of a paragraph after the option that ends it: ".", ", not A."."""
 BESIDE_ANOTHER = pattern(
     f"{not_after(COMMA)}{JOINS}$"
     f"|(?:^|{none_of('DENIES COMPARES IS FILLER OPTION_WORD')})"
@@ -632,7 +635,7 @@ BESIDE_ANOTHER = pattern(
     "A and",
     "So it is A,",
 )
-"""Matches words before an option that name another option together with it."""
+"""Matches words that join an option with the one before it: "A and" in "A and B"."""
 REST_AFTER_LAST_LETTER = pattern(
     f"{LETTER}{any_of('FILLER COMMA')}*{JOINS}?{FILLERS}"
     + either(f"{DENIES}{FILLERS}{LETTER}", f"{COMPARES}.*")
@@ -640,7 +643,7 @@ REST_AFTER_LAST_LETTER = pattern(
     "C, not A",
     "C rather than A",
 )
-"""Matches an option and another one after it that is denied or compared with it."""
+"""Matches an option and, after it, another option that is denied or compared: "C, not A"."""
 LISTS_OPTIONS = pattern(
     f"{OPTION_WORD}{any_of('FILLER IS')}*{COLON}.$",
     "The options are:\n",
@@ -689,7 +692,7 @@ RESULT = pattern(
     "$ x = y = bird $",
     flags=re.MULTILINE,
 )
-"""Matches a last line that is one equation with an option's text on the right side."""
+"""Matches a last line that is one equation whose right side is the text of an option."""
 CALLED_FINAL = pattern(
     "final|endgültig|definitiv|最终|最終|최종|окончательн",
     "Final answer: B",
@@ -701,7 +704,7 @@ ENDS_ON_LINK_WORD = pattern(
     "a small animal that",
     "It is one of",
 )
-"""Matches an output that was cut off: no sentence ends with one of these words."""
+"""Matches an output that ends with a link word such as "the". No complete sentence does, so the output was cut off."""
 UNFINISHED = pattern(r"[\w,(]$", "a small animal", "small, furry,")
-"""Matches an output that ends without a full stop or another mark that ends a sentence."""
+"""Matches an output that does not end with a full stop or another mark of a sentence's end."""
 NUMBERED_STEP = pattern(r"\d+[.)]\s+\S", "1. First", "2) Then")

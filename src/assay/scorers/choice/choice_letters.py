@@ -1,4 +1,4 @@
-"""Read the letter of an answer that declares none: a marked list, a leading letter, a verdict or a conclusion."""
+"""Read the letter of an answer that declares none: from a marked list, a leading letter, a verdict or a conclusion."""
 
 import re
 
@@ -46,9 +46,10 @@ _BEFORE_CONCLUSION = letters("IS OPTION_WORD FILLER WOULD TAKES LEAVES FITS COLO
 
 
 def is_lead(words: str, *, may_limit: bool = False) -> bool:
-    """Return True if the words of a sentence before its cue ("the answer is") only lead up to it.
+    """Return True if the words before a cue ("the answer is") only introduce it: "In the short run, the answer is".
 
-    A clause before a comma is skipped unless it supposes, reports, or (without `may_limit`) limits.
+    A clause before a comma may not be a supposition or a report. Without `may_limit`,
+    it may not be a limitation either.
     """
     lead = LEAD.fullmatch(NEW_THOUGHT.split(words)[-1])
     if lead is None:
@@ -64,7 +65,9 @@ class LetterReader(TextReader):
     """Reads answers that name an option's letter without declaring it."""
 
     def marked_list(self) -> Extraction | None:
-        """Return the one entry of a list that is marked as right, if the others are marked as wrong."""
+        """Return the only entry of a list that is marked as right, if all others are
+        marked as wrong: "A: wrong. B: right.".
+        """
         if self.is_cut:
             return None
         entries = list(MARKED_ENTRY.finditer(self.marked))
@@ -111,7 +114,9 @@ class LetterReader(TextReader):
         return self.result(letter, rule, first, index)
 
     def _leading_match(self) -> re.Match[str] | None:
-        """Return the match of a leading option. If more words follow the option, its own text must be there."""
+        """Return the match of an option at the beginning. If more words follow its
+        letter, they must begin with its text.
+        """
         match = LEADING.match(self.classes)
         if match is not None:
             return match
@@ -125,7 +130,7 @@ class LetterReader(TextReader):
         return match if is_answer else None
 
     def _is_part(self, match: re.Match[str]) -> bool:
-        """Return True if a leading letter begins a list of options, or is joined with another ("A and B")."""
+        """Return True if a leading letter begins a list of options, or is joined with another letter: "A and B"."""
         first, index = match.span("head")
         if self._begins_list(index):
             return True
@@ -135,7 +140,11 @@ class LetterReader(TextReader):
         return JOINED.match(self.classes, index + 1) is not None
 
     def _begins_list(self, index: int) -> bool:
-        """Return True if the option at `index` begins a list: another entry follows in its paragraph, or B after A."""
+        """Return True if the option at `index` begins a list.
+
+        This is so if another entry follows in its paragraph, or if it is A and B
+        follows.
+        """
         letter = self.letter_at(index)
         later = [entry for entry in self.entries if entry > index]
         if not later:
@@ -164,12 +173,14 @@ class LetterReader(TextReader):
         return is_headed and ENDS_ON_LINK_WORD.search(self.plain) is not None
 
     def _is_text_next(self, index: int) -> bool:
-        """Return True if the letter is marked together with its option's text: "A. cat:" is, "A: cat" is not."""
+        """Return True if the option's letter and text form one label: "A. cat:" does, "A: cat" does not."""
         behind_letter = self.starts[index] + 1
         return self.marked.startswith(OWN_TEXT, behind_letter)
 
     def verdict(self, start: int = 0) -> Extraction | None:
-        """Return the only option that is called right after the word `start`, or after the last correction ("wait")."""
+        """Return the only option called right after the word `start`, or after the last
+        correction ("wait") behind it.
+        """
         indexes = []
         for match in VERDICT.finditer(self.classes, start):
             index = match.start()
@@ -190,7 +201,7 @@ class LetterReader(TextReader):
         return self.result(letter, "verdict", indexes[0], indexes[0])
 
     def concluded(self, start: int = 0) -> Extraction | None:
-        """Read a last sentence that consists of an option's letter and filler words: "So it must be (C)."."""
+        """Read a last sentence that has only an option's letter and filler words: "So it must be (C)."."""
         last = self.classes.rfind(LETTER)
         return self._concluded_at(last, start) or self._concluded_before(last, start)
 
@@ -223,7 +234,10 @@ class LetterReader(TextReader):
         last: int,
         start: int,
     ) -> Extraction | None:
-        """Read the conclusion before remarks that suppose or report: "So it is B. If it barked, C would be right."."""
+        """Read a conclusion that is followed by suppositions or reports: "So it is B.
+
+        If it barked, C would be right.".
+        """
         while last >= 0:
             before = self.sentence_before(last)
             sentence = before + self.sentence_behind(last)
@@ -239,7 +253,7 @@ class LetterReader(TextReader):
         last: int,
         start: int,
     ) -> Extraction | None:
-        """Read the sentence with the last letter that counts, if it consists of that letter and filler words."""
+        """Read the sentence with the last relevant letter, if it has only that letter and filler words."""
         if last < start:
             return None
         numbered_answers = ANSWER_NUMBER.findall(self.classes)
@@ -277,7 +291,7 @@ class LetterReader(TextReader):
         return self.result(letter, "concluded", first, index)
 
     def _is_small_word(self, index: int) -> bool:
-        """Return True for a small letter without brackets that may be a word or a variable: "so we get a"."""
+        """Return True for a lower-case letter without brackets that may be a word or a variable: "so we get a"."""
         start = self.starts[index]
         if not self.plain[start].islower():
             return False
@@ -286,7 +300,9 @@ class LetterReader(TextReader):
         return not is_closed and not is_called
 
     def _is_label(self, first: int, index: int) -> bool:
-        """Return True if a last line is only the label of a solution's next part: "… = 90\\n(e)", "… = 90\\n(D"."""
+        """Return True if the last line is only the label of the next part of a
+        solution: "… = 90\\n(e)", "… = 90\\n(D".
+        """
         words_before = self.classes[:first]
         begins_line = words_before.endswith((LINE, PARAGRAPH))
         if first != index or not begins_line:

@@ -1,9 +1,10 @@
 """Find where an answer names its options, and mark these positions in its text.
 
-Markdown, HTML and LaTeX wrappers are removed first. Then each letter that may name an option, and each option's
-text, is replaced by one character from Unicode's private use area. The rest of an option's text, and a text after its
-own letter, is blanked (`OWN_TEXT`), so that `B. dog` and `B` look the same. No offset changes: the marked text is as
-long as the plain text.
+Markdown, HTML and LaTeX wrappers are removed first. Then each letter that may name an
+option, and each option's text, is replaced by one character from Unicode's private use
+area. The other characters of an option's text, and a text after its own letter, become
+`OWN_TEXT` characters, so that `B. dog` and `B` look the same. Offsets do not change:
+the marked text is as long as the plain text.
 """
 
 import re
@@ -14,10 +15,10 @@ from dataclasses import dataclass
 FIRST_LETTER_MARK, FIRST_TEXT_MARK, OWN_TEXT = "\ue000", "\ue040", "\ue100"
 LETTER_MARKS, TEXT_MARKS = f"{FIRST_LETTER_MARK}-\ue019", f"{FIRST_TEXT_MARK}-\ue059"
 HEAD_CHARS, TAIL_CHARS = 4_000, 24_000
-"""How many characters are read at the beginning and end of a longer output, so that 1 MB of noise takes little time."""
+"""Characters read at the beginning and at the end of a longer output, so that 1 MB of noise takes little time."""
 _CHINESE_JAPANESE_KOREAN = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 DENSE = _CHINESE_JAPANESE_KOREAN + "\u0e01-\u0e5b"
-"""Characters of scripts without blanks between words, Thai among them."""
+"""Characters of scripts that put no blanks between words, such as Thai."""
 
 _INVISIBLE = re.compile(
     "[\0-\x08\x0b-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\ufeff\ue000-\uf8ff]"
@@ -100,7 +101,7 @@ LETTER = re.compile(
     rf"|(?<=[A-Z]/)[A-Z](?![{_WORDLY}])"
     r"|(?<=')[A-Z](?=')"
 )
-"""A letter by itself, outside an abbreviation (D.C.), a unit (25 °C), a name (Louis C. K.) and a call: P(A)."""
+"""A single letter outside an abbreviation (D.C.), a unit (25 °C), a name (Louis C. K.) and a function call (P(A))."""
 
 _SMALL_LETTER = "[a-zß-ÿа-я]"
 _BLANKS = r"[^\S\n]+"
@@ -120,24 +121,24 @@ OTHER_USE = re.compile(
         )
     )
 )
-"""What follows the letter of a formula, a name, an article, a pronoun or a small word."""
+"""What follows a letter that is not an option but part of a formula or name, an article, a pronoun or a small word."""
 _FORMULA_START = r"(?:(?<!: )\$|\\[(\[]\s?)[A-Za-z\\({]"
 _FORMULA_PERIOD = r"\.(?!\s)"
 _FORMULA_COMMAND = r"\\(?!boxed|[()\[\]])"
 UNCLOSED_FORMULA = re.compile(
     rf"{_FORMULA_START}(?:[^$\n.\\]|{_FORMULA_PERIOD}|{_FORMULA_COMMAND})*\Z"
 )
-"""A formula at the end of an output that was cut: "so we have $a"."""
+"""A formula that is still open at the end of a truncated output: "so we have $a"."""
 BEFORE_VARIABLE = re.compile(r"\$$|=\s?$")
-"""What may precede a small letter of a formula: "Hence $c$", "a = b"."""
+"""What may precede a lower-case letter that is a variable: "Hence $c$", "a = b"."""
 AFTER_ENUMERATOR = re.compile(r"\)\s+\w")
-"""What may follow the letter of a numbered part of a solution: "a) Given that …"."""
+"""What may follow a letter that numbers a part of a solution: "a) Given that …"."""
 _WORD_OF_ONE_LETTER = re.compile(r"I|[EOY]\s[a-zß-ÿ]")
 """A word of one letter: the pronoun "I", or an article or "and" of a Romance language."""
 _OPTION_WORDS = ("option ", "choice ", "letter ")
 
 TextSpans = dict[int, tuple[int, str]]
-"""For each start, the end of an option's text, and its letter, or the letters of the options that share the text."""
+"""The option texts in an answer by start: the end, and the letter, or all letters if several options share the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,9 @@ def find_letters(
 
 
 def _letters_by_text(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the letters of the options by their text, which is in lower case and without its article."""
+    """Return the letters of the options by their lower-case text without an article;
+    several letters if options are equal.
+    """
     owners: dict[str, str] = {}
     for letter, option in options.items():
         lower = _lower(flatten(option))
@@ -284,7 +287,7 @@ def _is_whole(
     start: int,
     end: int,
 ) -> bool:
-    """Return True if a text is not part of a longer word, number or formula."""
+    """Return True if the text from `start` to `end` is not part of a longer word, number or formula."""
     before = plain[max(0, start - 2) : start + 1]
     if _INSIDE_WORD.search(before):
         return False
@@ -323,7 +326,7 @@ def _is_own_letter(
     text_start: int,
     option: str | None,
 ) -> bool:
-    """Return True if the option's text is one character and follows here, as in questions about blood groups."""
+    """Return True if the option's text is a single character and follows its letter, as with blood groups: "(A) B"."""
     follows = plain[text_start : text_start + 1]
     if not follows or option != follows:
         return False
@@ -342,7 +345,7 @@ def _is_article(
 
 
 def _is_variable(plain: str, start: int) -> bool:
-    """Return True for a small letter of a formula: "$c$", "a = b"."""
+    """Return True if the lower-case letter at `start` is a variable of a formula: "$c$", "a = b"."""
     if not plain[start].islower():
         return False
     before = plain[max(0, start - 3) : start]
@@ -354,7 +357,9 @@ def _is_used_otherwise(
     start: int,
     option: str | None,
 ) -> bool:
-    """Return True if a letter without its option's text is a word, a name, or the label of a part ("a) Given that")."""
+    """Return True if a letter without its option's text is not an option: a word, a
+    name, or a label ("a) Given that").
+    """
     end = start + 1
     if OTHER_USE.match(plain, end):
         before = plain[max(0, start - 7) : start]
@@ -373,7 +378,7 @@ def _is_unit(
     end: int,
     start: int,
 ) -> bool:
-    """Return True if a number and a blank come before the letter: "10 A", "$10^{-12}$ g"."""
+    """Return True if the letter is a unit, because a number and a blank precede it: "10 A", "$10^{-12}$ g"."""
     if start - 1 <= end or plain[start - 1] != " ":
         return False
     return plain[end:start].rstrip(" $}")[-1:].isdigit()
@@ -383,7 +388,7 @@ def _mark_letter(
     chars: list[str],
     mention: Mention,
 ) -> None:
-    """Replace a letter by its mark, and blank the option's own text after it."""
+    """Replace an option's letter by its mark, and the option's text after it by `OWN_TEXT` characters."""
     chars[mention.start] = _shifted(FIRST_LETTER_MARK, mention.letter)
     if not mention.has_text:
         return

@@ -47,11 +47,11 @@ from .choice_grammar import (
 from .choice_letters import LetterReader, is_lead
 
 MOST_CLAIMS = 100
-"""Most declarations to read from either end of an answer, because an answer may repeat itself endlessly."""
+"""Maximum number of declarations read from each end of an answer, because an answer may repeat itself endlessly."""
 
 
 class Finality(IntEnum):
-    """How final a declaration is. A later one replaces an earlier one that is less final."""
+    """How final a declaration is. A later declaration replaces an earlier one that is less final."""
 
     STATED = 0
     BOXED = 1
@@ -74,10 +74,11 @@ def extract_choice(
     *,
     is_cut: bool = False,
 ) -> Extraction:
-    """Return the option that a single-choice answer chooses, the rule that read it and the outcome.
+    """Return the option that a single-choice answer chooses, the rule that found it, and the outcome.
 
-    A text of `options` may be empty if it is unknown. In an answer cut by the token limit (`is_cut`), only
-    declarations are read, or its letter if the answer is nothing else.
+    An option whose text is unknown has an empty text in `options`. If the token limit
+    cut the answer (`is_cut`), it is read only by declarations, unless it is a single
+    letter.
     """
     options = {letter.upper(): option for letter, option in options.items()}
     lone = _lone_letter(text, options, is_cut)
@@ -98,7 +99,7 @@ def _lone_letter(
     options: Mapping[str, str],
     is_cut: bool,
 ) -> Extraction | None:
-    """Read an answer that is one letter. The rules would give the same result, but take longer."""
+    """Read an answer that is a single letter. The rules would return the same result, but take longer."""
     if len(text) >= 9:
         return None
     word = text.strip("\n ()*.:").upper()
@@ -113,7 +114,7 @@ def _option_of(
     word: str,
     options: Mapping[str, str],
 ) -> str | None:
-    """Return the letter of the option whose text ("I" of A: I, B: II) or number ("2") is the character `word`."""
+    """Return the letter of the option that an answer of one character names: by its number ("2") or its text ("I")."""
     if len(word) != 1:
         return None
     names = [letter for letter, option in options.items() if option.upper() == word]
@@ -126,7 +127,7 @@ def _option_of(
 
 
 class AnswerReader(LetterReader):
-    """All rules that read one answer, in their order."""
+    """Reads one answer with all rules, in their order."""
 
     def read(self) -> Extraction | None:
         """Return the result of the first rule that applies; None if none does."""
@@ -148,7 +149,7 @@ class AnswerReader(LetterReader):
     # --- declarations
 
     def declared(self) -> Extraction | None:
-        """Return the first declaration, or a later one that corrects it or calls itself final."""
+        """Return the first declaration, or a later one that corrects it or is called final."""
         claims = list(self.claims())
         if not claims:
             return None
@@ -170,7 +171,9 @@ class AnswerReader(LetterReader):
         return claim.result
 
     def _final_verdict(self, claim: Claim) -> Extraction | None:
-        """Return the verdict behind a claim that is called final: "So B is my final answer."."""
+        """Return the verdict after `claim` that calls itself final: "So B is my final
+        answer."; None if there is none.
+        """
         if claim.finality == Finality.CALLED_FINAL:
             return None
         if LETTER not in self.classes[claim.end :]:
@@ -181,7 +184,7 @@ class AnswerReader(LetterReader):
         return verdict
 
     def claims(self) -> Iterator[Claim]:
-        """Yield the declarations and boxes of the answer."""
+        """Yield the declarations of the answer, boxes included."""
         # "Answer A: … Answer B: …" lists the options.
         is_list = len(NUMBERED_HEADING.findall(self.classes)) > 1
         matches = list(CLAIM.finditer(self.classes))
@@ -225,7 +228,7 @@ class AnswerReader(LetterReader):
         letter: str | None,
         end: int,
     ) -> int:
-        """Return the end of the mentions that repeat the same option: "B, option B"."""
+        """Return the end of further mentions of the same option: "B, option B"."""
         while letter is not None:
             again = AGAIN.match(self.classes, end)
             if again is None or self.letter_at(again.end() - 1) != letter:
@@ -234,7 +237,7 @@ class AnswerReader(LetterReader):
         return end
 
     def _is_boxed(self, match: re.Match[str]) -> bool:
-        """Return True if the option is in a box or tag that is not denied."""
+        """Return True if the option is in a box or tag, and no denial precedes or follows it."""
         if BOX not in match["all"]:
             return False
         start, end = match.span("all")
@@ -257,7 +260,7 @@ class AnswerReader(LetterReader):
         letter: str | None,
         end_of_repeats: int,
     ) -> bool:
-        """Return True if nothing around a cue and its option retracts the statement."""
+        """Return True if no word around a cue and its option retracts the statement."""
         start, end = match.span("all")
         behind = self.sentence_behind(end)
         is_noun_alone = match["declared"] == ANSWER
@@ -278,7 +281,7 @@ class AnswerReader(LetterReader):
         behind: str,
         end_of_repeats: int,
     ) -> bool:
-        """Return True if what follows the option does not limit or change the statement."""
+        """Return True if the words after the option neither limit nor change the statement."""
         option = match.end("all") - 1
         is_letter = match["all"].endswith(LETTER)
         goes_on = SUPPOSES in behind or LETTER in behind
@@ -293,7 +296,7 @@ class AnswerReader(LetterReader):
         claim: str,
         letter: str | None,
     ) -> bool:
-        """Return True for "In the short run, the answer is B" if no other option is named."""
+        """Return True if the statement is limited but no other option is named: "In the short run, the answer is B"."""
         if WOULD in claim or not is_lead(lead, may_limit=True):
             return False
         return self.letters_named() <= {letter}
@@ -311,7 +314,7 @@ class AnswerReader(LetterReader):
         return Finality.BOXED if is_boxed else Finality.STATED
 
     def _claim_that_counts(self, claims: Sequence[Claim]) -> Claim:
-        """Return the first claim, or the last claim that revises an earlier one."""
+        """Return the first claim, or the last one that replaces an earlier claim."""
         current = claims[0]
         for later in claims[1:]:
             if self._replaces(current, later):
@@ -319,7 +322,7 @@ class AnswerReader(LetterReader):
         return current
 
     def _replaces(self, current: Claim, later: Claim) -> bool:
-        """Return True if a later claim counts instead of the current one."""
+        """Return True if a later claim replaces the current one."""
         names_text = self.classes[current.end - 1] == TEXT
         names_letter = self.classes[later.end - 1] == LETTER
         if names_text and names_letter:
@@ -333,7 +336,7 @@ class AnswerReader(LetterReader):
         return CORRECTS in words_between
 
     def _only_retracts(self, correction: int) -> bool:
-        """Return True if a correction denies the declaration and names no other option."""
+        """Return True if a correction only denies the declaration, without naming another option."""
         sentence = self.sentence_before(correction) + self.sentence_behind(correction)
         if LETTER in sentence:
             return False

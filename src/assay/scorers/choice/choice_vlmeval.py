@@ -1,7 +1,8 @@
 """Score multiple choice as VLMEvalKit matches it, to compare with numbers published that way. It is never the default.
 
-Its exact matching, without the judge and without the letter it draws when the judge fails: an answer that cannot be
-matched is `unparsed`. Unlike there, the result does not depend on the environment variable `VERBOSE`.
+Only VLMEvalKit's exact matching is used. Its judge, and the random letter if the judge
+fails, are not: an answer without a match is `unparsed`. Unlike in VLMEvalKit, the
+result does not depend on the environment variable `VERBOSE`.
 """
 
 import re
@@ -25,10 +26,10 @@ _REJECTIONS = (
 )
 _FAILED = "Failed to obtain answer via API"
 NONE = "Z"
-"""The letter of an answer that means none of the options."""
+"""The letter for an answer that chooses none of the options."""
 LAST_TOKENS = 4
 LONGEST_FOR_TEXT = 2
-"""An answer longer than this many times the length of all options together is not searched for an option's text."""
+"""Option texts are not searched in an answer that is longer than all options together by more than this factor."""
 
 
 @scorers.register("choice_vlmeval")
@@ -68,7 +69,8 @@ def match_as_vlmeval(
 ) -> tuple[str | None, str]:
     """Return the letter and the rule: one option letter among the last tokens, `answer is X`, or one option's text.
 
-    An answer that was rejected is `Z`, as upstream: it means none of the options, and no judge is asked.
+    As in VLMEvalKit, a refusal gives `Z`, which means none of the options, and no judge
+    is called.
     """
     letter, rule = match_letter(answer, options)
     if letter is not None:
@@ -80,7 +82,7 @@ def match_letter(
     answer: str,
     options: Collection[str],
 ) -> tuple[str | None, str]:
-    """Return the letter that an answer names, and the rule; the texts of the options are not used."""
+    """Return the letter that an answer names and the rule that found it, without using the options' texts."""
     if _FAILED in answer:
         return None, "no match"
     if any(words in answer for words in _REJECTIONS):
@@ -106,7 +108,7 @@ def match_text(
     answer: str,
     options: Mapping[str, str],
 ) -> tuple[str | None, str]:
-    """Return the letter of the only option whose text an answer contains, if the answer is not much longer."""
+    """Return the letter of the only option whose text occurs in an answer that is not much longer than the options."""
     lower = answer.lower()
     options_length = sum(map(len, options.values()))
     if len(lower) > LONGEST_FOR_TEXT * options_length:

@@ -1,9 +1,8 @@
-"""Word classes for reading an answer: an answer becomes a string with one letter for each word.
+"""Convert an answer to a string with one letter for each word: the letter of the word's class.
 
-The words of each class are in `words/`, one file for each language. The grammar over the string is in `choice_grammar`.
-
-Patterns over such strings are assembled from parts that are defined here. For example, "So the answer is (B)." is
-`kfaim.`, for concludes, filler, answer, is, letter, stop.
+For example, "So the answer is (B)." is `kfaim.`: concludes, filler, answer, is, letter,
+stop. The words of each class are in `words/`, one file for each language. The functions
+here are the parts of patterns over such strings; the patterns are in `choice_grammar`.
 """
 
 import re
@@ -31,7 +30,7 @@ class WordClass(StrEnum):
     TAKES = "c"
     """choose, go with, settle on"""
     LEAVES = "e"
-    """leaves, makes: chooses the option whose letter follows ("That leaves 12" chooses none)."""
+    """leaves, makes: chooses the option whose letter follows ("That leaves B"). "That leaves 12" chooses none."""
     FITS = "v"
     """fits, matches, remains"""
     FILLER = "f"
@@ -55,7 +54,7 @@ class WordClass(StrEnum):
     REPORTS = "h"
     """students, according to, often"""
     WAS = "E"
-    """was, were: reports an answer, but says nothing against the clause behind it."""
+    """was, were: reports an answer in this clause; the next clause may still declare one."""
     CONTRASTS = "q"
     """but, however, instead"""
     CORRECTS = "y"
@@ -79,7 +78,7 @@ class WordClass(StrEnum):
     FOURTH = "4"
     FIFTH = "5"
     LAST = "0"
-    """A place in the list of options: "the last option". Elsewhere these words are unknown."""
+    """A position in the list of options: "the last option". Elsewhere such words are unknown words."""
     COLON = ":"
     COMMA = ","
     DASH = "-"
@@ -95,32 +94,32 @@ class WordClass(StrEnum):
 
 
 def word(name: str) -> str:
-    """Return the letter of one word class."""
+    """Return the letter of a word class by its name: `word("IS")` is `i`."""
     return str(WordClass[name])
 
 
 def letters(names: str) -> str:
-    """Return the letters of several word classes."""
+    """Return the letters of several word classes: `letters("IS WOULD")` is `iw`."""
     return "".join(word(name) for name in names.split())
 
 
 def any_of(names: str) -> str:
-    """Return a pattern for one word of these classes."""
+    """Return a pattern for one word of any of these classes: `any_of("IS WOULD")` is `[iw]`."""
     return f"[{letters(names)}]"
 
 
 def none_of(names: str) -> str:
-    """Return a pattern for one word of any other class."""
+    """Return a pattern for one word of none of these classes: `none_of("IS WOULD")` is `[^iw]`."""
     return f"[^{letters(names)}]"
 
 
 def either(*parts: str) -> str:
-    """Return a pattern for one of several parts."""
+    """Return a pattern that matches any of the given patterns."""
     return f"(?:{'|'.join(parts)})"
 
 
 def named(name: str, part: str) -> str:
-    """Return a pattern for a part as a named group."""
+    """Return a pattern as a named group."""
     return f"(?P<{name}>{part})"
 
 
@@ -340,7 +339,11 @@ def _phrase_at(
     index: int,
     word: str,
 ) -> Phrase | None:
-    """Return the longest phrase that begins at a token. The last letter of a longer word may differ."""
+    """Return the longest phrase that begins at the token `index`.
+
+    A word of more than 5 letters may end in one letter more than the phrase's first
+    word.
+    """
     candidates = phrases.get(word)
     if candidates is None and len(word) > 5:
         candidates = phrases.get(word[:-1])
@@ -358,7 +361,7 @@ def _class_of_token(
     token: re.Match[str],
     word: str,
 ) -> str:
-    """Return the class of a token that is in no word file."""
+    """Return the class of a token that is in no word file, such as a number or a punctuation mark."""
     kind = token.lastgroup
     if kind is None:
         if word.endswith("ly"):

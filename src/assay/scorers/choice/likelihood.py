@@ -26,12 +26,13 @@ from .choice import LETTERS
 @scorers.register("choice_likelihood")
 @dataclass(frozen=True)
 class ChoiceLikelihood:
-    """For each normalization (`acc`, `acc_norm`, …): 1 if the option with the highest likelihood is right."""
+    """For each normalization (`acc`, `acc_norm`, …): 1 if the most likely option is right."""
 
     continuation: str = "text"
-    """The continuation that was scored, as in the template of the same name: each option's `text`, or its `letter`.
+    """What was scored for each option, as in the template of the same name: its `text` or its `letter`.
 
-    If the output's details name the `continuations`, the lengths of those texts count.
+    If the output's details have `continuations`, the likelihoods are normalized by the
+    lengths of those texts.
     """
     reads: ClassVar[tuple[str, ...]] = ("likelihood", "target")
 
@@ -84,7 +85,9 @@ class ChoiceLikelihood:
         weights: Sequence[float],
         output: Output,
     ) -> dict[str, Sequence[float]]:
-        """Return the log-likelihood of each option, by normalization: `acc`, `acc_norm`, `acc_bytes`, `acc_pmi`."""
+        """Return the values to compare for each normalization: one (length-normalized)
+        log-likelihood for each option.
+        """
         count = len(choices)
         option_weights = weights[:count]
         columns: dict[str, Sequence[float]] = {"acc": option_weights}
@@ -103,7 +106,7 @@ class ChoiceLikelihood:
         choices: Sequence[str],
         output: Output,
     ) -> Sequence[str]:
-        """Return the texts whose likelihood was computed."""
+        """Return the texts whose likelihood was computed, without their leading blank."""
         continuations: Sequence[str] = output.details.get("continuations", ())
         if len(continuations) >= len(choices):
             return [text.removeprefix(" ") for text in continuations[: len(choices)]]
@@ -114,7 +117,7 @@ def _fault_of(
     weights: Sequence[float],
     count: int,
 ) -> Score | None:
-    """Return the score of an output whose likelihoods cannot be compared, None if they can."""
+    """Return the `model_error` score of an output whose likelihoods cannot be compared; None if they can."""
     is_complete = len(weights) in (count, 2 * count)
     if not is_complete or not all(weight < math.inf for weight in weights):
         reason = f"{len(weights)} likelihoods for {count} choices, or one that is not a number"
@@ -130,7 +133,7 @@ def _fault_of(
 
 
 def _plain(weights: Sequence[float]) -> list[float | str]:
-    """Return log-likelihoods in a form for JSON, which has no infinities: `-inf` is written as text."""
+    """Return log-likelihoods for JSON, which has no infinity: `-inf` becomes the text "-inf"."""
     return [weight if math.isfinite(weight) else str(weight) for weight in weights]
 
 
@@ -138,7 +141,7 @@ def _normalized(
     weights: Sequence[float],
     texts: Sequence[str],
 ) -> dict[str, list[float]]:
-    """Return the log-likelihoods divided by the lengths of the texts, in characters and in bytes."""
+    """Return the log-likelihoods per character (`acc_norm`) and per byte (`acc_bytes`) of their texts."""
     by_characters = []
     by_bytes = []
     for weight, text in zip(weights, texts, strict=True):
@@ -154,7 +157,11 @@ def _unconditioned(
     extra: Sequence[float],
     count: int,
 ) -> Sequence[float] | None:
-    """Return the log-likelihood of each option without the question, from further continuations or the details."""
+    """Return the log-likelihood of each option without the question; None if it was not computed.
+
+    It is in the output's details, or in the values after those of the options
+    (`extra`).
+    """
     logprobs: Any = output.details.get("unconditioned", extra)
     if len(logprobs) != count:
         return None
@@ -165,20 +172,25 @@ def _unconditioned(
 
 
 def _best(column: Sequence[float]) -> tuple[int, int]:
-    """Return the index of the first of the highest values in a column, and how many others are equally high."""
+    """Return the index of the highest value in a column (the first of several), and the
+    number of other equal values.
+    """
     top = max(column)
     others = sum(weight == top for weight in column) - 1
     return column.index(top), others
 
 
 AROUND = " \t\n▁Ġ().:*[]\"'"
-"""Characters around a letter in tokens: blanks, marks of tokenizers, brackets and dots."""
+"""Characters that may surround a letter in a token: blanks, tokenizer marks, brackets and dots."""
 
 
 @scorers.register("first_token")
 @dataclass(frozen=True)
 class FirstToken:
-    """1 if the most probable letter at the first token is a target's; `mass` is the probability of all letters."""
+    """1 if the most probable letter at the first token is a target's.
+
+    `mass` is the total probability of all letters.
+    """
 
     reads: ClassVar[tuple[str, ...]] = ("logprobs", "target")
 
@@ -214,7 +226,9 @@ def letter_chances(
     token: Token,
     letters: Sequence[str],
 ) -> Mapping[str, float]:
-    """Return the probability of each letter at one token, summed over the spellings that were reported."""
+    """Return the probability of each letter at the first token, summed over its
+    reported spellings (`A`, ` A`, `(A`).
+    """
     alternatives = dict(token.top)
     alternatives.setdefault(token.text, token.logprob)
     chances: dict[str, float] = {}

@@ -1,8 +1,9 @@
-"""Let a model read which option an answer chooses, for answers that no rule can read and to check the rules.
+"""Let a model read which option an answer chooses, for answers that no rule can read or to check the rules.
 
-The model has the role `judge`. It gets the options and the answer, but neither the question nor the right letter,
-and replies with one letter or NONE. Its calls are in the journal, and its name is in the protocol id. The rules are
-not used in addition: NONE is `unparsed`, and any other reply is a `judge_error`.
+The model has the role `judge`. It gets the options and the answer, but neither the
+question nor the right letter, and replies with one letter or NONE. Its calls are in the
+journal, and its name is in the protocol id. The rules are not used in addition: NONE is
+`unparsed`, and any other reply is a `judge_error`.
 """
 
 import re
@@ -50,7 +51,7 @@ Reply with the letter of the chosen option and nothing else. Reply NONE where no
 
 @dataclass(frozen=True)
 class JudgedChoice(GivenModels, Choice):
-    """`choice`, read by a model."""
+    """The scorer `choice` with `extractor: judge`: a model reads the answer."""
 
     needs: ClassVar[tuple[str, ...]] = (ROLE,)
 
@@ -95,7 +96,7 @@ async def read_letter(
     text: str,
     options: Mapping[str, str],
 ) -> str | None:
-    """Return the letter that the model reads; None if it finds no single one. Raise `ModelError` for another reply."""
+    """Return the letter in the judge's reply, or None for NONE. Raise `ModelError` for any other reply."""
     reply: Output = await ask_model(
         models,
         ROLE,

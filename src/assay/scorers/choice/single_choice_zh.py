@@ -1,7 +1,7 @@
-"""Single choice from transcripts of Chinese speech: the letter that an answer chooses in the end.
+"""Score single choice from transcripts of Chinese speech: by the letter that an answer finally chooses.
 
-Spoken answers explain themselves, so letters of rejected options occur as well. A question that asks for the wrong
-statement inverts the meaning: 「B是错误的」 is then the answer, otherwise it is a rejection.
+Spoken answers give explanations, so letters of rejected options occur as well. If the
+question asks for the wrong statement, 「B是错误的」 chooses B; otherwise it rejects B.
 """
 
 import re
@@ -45,13 +45,13 @@ class Reading(NamedTuple):
 @scorers.register("single_choice_zh")
 @dataclass(frozen=True)
 class SingleChoiceZh:
-    """`cover`: an option could be read from the answer; `correct`: it is the target's letter."""
+    """Two metrics: `cover` is 1 if an option could be read from the answer, `correct` if it is the target's letter."""
 
     letters: str = "ABCD"
     cushion: bool = False
     """If no rule applies, take the only letter that occurs in the answer, even if the answer may reject it."""
     question: str = ""
-    """The column with the text of the question, if the prompt has only the spoken question."""
+    """The column with the text of the question, for prompts that contain the question only as speech."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -99,7 +99,7 @@ def read_choice(
     *,
     cushion: bool = False,
 ) -> Reading:
-    """Return the letter that an answer chooses. The firmest rule with a match decides; its last match counts.
+    """Return the letter that an answer chooses, by the last match of the strictest rule that matches.
 
     Example: `read_choice("A不对，所以应该选B").letter == "B"`
     """
@@ -123,7 +123,7 @@ def _claims(
     pattern: re.Pattern[str],
     text: str,
 ) -> Iterator[re.Match[str]]:
-    """Yield the matches of a rule's pattern, except those that the words just before them deny."""
+    """Yield the matches of a pattern, except those directly after a word of denial (不, 没有, 非)."""
     for match in pattern.finditer(text):
         before = text[max(0, match.start() - 4) : match.start()]
         if not re.search(r"(?:不|没有?|非|排除|并不|不能|不应该?|不会)$", before):
@@ -135,7 +135,7 @@ def _patterns(
     letters: str,
     asks_for_wrong: bool,
 ) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the rules from firm to loose."""
+    """Return the names and patterns of the rules, the strictest first."""
     both = letters + letters.lower()
     plain = rf"(?<![A-Za-z0-9])[{both}](?![A-Za-z0-9])"
     letter = rf"(?P<letter>{plain})"

@@ -1,10 +1,11 @@
 """Score yes or no, by the words of the answer or by the probability of yes.
 
-`details["confusion"]` counts true and false yes, false and true no, and the unreadable answers by gold yes and gold
-no. Precision, recall and the rest are computed from it.
+`details["confusion"]` is the row of a confusion matrix, with answers that are neither
+counted by target. Precision, recall and other metrics are computed from it.
 
-One scorer also gives the probability of yes, for metrics that rank answers. The probability comes from the first token
-of the answer, if the backend reports its alternatives. Otherwise it is 1 or 0, by the verdict.
+The scorer `yes_probability` also gives the probability of yes, for metrics that rank
+answers. It comes from the first token of the answer, if the backend reports
+alternatives for it. Otherwise it is 1 or 0, by the verdict.
 """
 
 import math
@@ -34,7 +35,7 @@ _GOLDS: dict[str, Verdict] = {
 @scorers.register("yes_no")
 @dataclass(frozen=True)
 class YesNo:
-    """1 if the answer says what the target says, yes or no; `unparsed` if it says neither."""
+    """1 if the answer is yes or no as the target is; `unparsed` if it is neither."""
 
     rule: Rule = "words"
     """How the answer is read. `words`: exactly one of the two words occurs (MME and POPE in VLMEvalKit).
@@ -82,7 +83,9 @@ def confusion(
     gold: Verdict,
     answer: Verdict | None,
 ) -> list[int]:
-    """Return a one-hot list: true yes, false yes, false no, true no, unread with gold yes, unread with gold no."""
+    """Return a list with one 1: true yes, false yes, false no, true no, unread with
+    target yes, unread with target no.
+    """
     hit = {
         ("yes", "yes"): 0,
         ("no", "yes"): 1,
@@ -105,7 +108,7 @@ def read_substring(text: str) -> Verdict | None:
 
 
 def read_pope(text: str) -> Verdict:
-    """Return no if the first sentence has a word of denial, else yes. This rule always gives an answer."""
+    """Return no if the first sentence has "no", "No" or "not", else yes. There is always a result."""
     words = text.partition(".")[0].replace(",", "").split(" ")
     if any(word in words for word in ("No", "not", "no")):
         return "no"
@@ -113,7 +116,7 @@ def read_pope(text: str) -> Verdict:
 
 
 def read_mme(text: str) -> Verdict | None:
-    """Return yes or no from the first four letters, as in the script of MME: `None of them` says no."""
+    """Return yes or no if it occurs in the first four letters, as in MME's script: `None of them` is no."""
     start = text.lower()[:4]
     if "yes" in start:
         return "yes"
@@ -145,7 +148,7 @@ _READERS: dict[str, Callable[[str], Verdict | None]] = {
 @scorers.register("yes_probability")
 @dataclass(frozen=True)
 class YesProbability(YesNo):
-    """1 if the answer says what the target says, yes or no; `details["score"]` has the probability of yes."""
+    """1 if the answer is yes or no as the target is; `details["score"]` is the probability of yes."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "auroc")
@@ -159,7 +162,7 @@ class YesProbability(YesNo):
 
 
 def probability_of_yes(output: Output) -> float | None:
-    """Return the share of yes among yes and no at the first token; None if neither was reported."""
+    """Return P(yes) / (P(yes) + P(no)) at the first token; None if neither was reported."""
     if output.candidates:
         tokens = output.candidates[0].answer_tokens
     else:

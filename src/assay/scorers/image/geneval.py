@@ -42,7 +42,7 @@ class GenEval:
     counting_threshold: float = 0.9
     """The score above which a detection counts, for prompts with the tag `counting`."""
     most: int = 16
-    """Most objects of a class to consider, those with the highest scores first."""
+    """The maximum number of objects of one class to consider. Those with the highest scores are kept."""
     position_threshold: float = 0.1
     """An offset between two boxes counts as a direction (left, above, …) if it exceeds this share of both sizes."""
     reads: ClassVar[tuple[str, ...]] = ()
@@ -80,7 +80,10 @@ class GenEval:
         entries: Sequence[Any],
         least: float,
     ) -> list[Detection]:
-        """Return the detections above a score, the highest first. Of equal scores the later one comes first."""
+        """Return the detections with a score above a limit, the highest first.
+
+        Of equal scores the later one comes first.
+        """
         detections = [as_detection(entry) for entry in entries]
         detections.reverse()
         detections.sort(
@@ -108,7 +111,8 @@ def metadata_of(sample: Sample) -> Mapping[str, Any] | None:
 def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the expected objects of a prompt from the columns of ULMEvalKit's table.
 
-    `include_class` is `bench, car`, and `include_count` is `1, 1`.
+    The columns hold lists as text: `bench, car` in `include_class`, `1, 1` in
+    `include_count`.
     """
     expected: dict[str, Any] = {}
     for kind in ("include", "exclude"):
@@ -137,7 +141,9 @@ def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _listed(cell: object) -> list[str]:
-    """Return the entries of a cell that are separated by commas; none for an empty cell."""
+    """Return the entries of a comma-separated cell: `bench, car` -> `["bench", "car"]`;
+    an empty list for an empty cell.
+    """
     if cell is None or cell != cell or cell == "":
         return []
     return str(cell).split(", ")
@@ -169,7 +175,7 @@ def _faults_of_clause(
     groups: Sequence[Sequence[Detection] | None],
     threshold: float,
 ) -> list[str]:
-    """Return a line for each fault in the detections of one expected class: number, colour or position."""
+    """Return one line for each fault of an expected class: a wrong number, colour or position."""
     name = clause["class"]
     count = clause["count"]
     if len(things) < count:
@@ -202,7 +208,9 @@ def directions(
     other: Box,
     threshold: float = 0.1,
 ) -> set[str]:
-    """Return the sides of `other` on which `box` is; empty if the offset is small compared with their sizes."""
+    """Return the directions (left, right, above, below) from `other` to `box`; none if
+    the offset is small for their sizes.
+    """
     left, top, right, bottom = box[:4]
     other_left, other_top, other_right, other_bottom = other[:4]
     across = (left + right - other_left - other_right) / 2
@@ -229,7 +237,7 @@ def directions(
 
 
 def _shrink(offset: float, margin: float) -> float:
-    """Move an offset towards 0 by `margin`; return 0 if it is smaller than the margin."""
+    """Move an offset towards 0 by `margin`, but not beyond 0."""
     return math.copysign(max(abs(offset) - margin, 0.0), offset)
 
 
@@ -248,7 +256,7 @@ def _edges(box: Sequence[Any]) -> Box:
 
 
 def _fifth(box: Sequence[float]) -> float:
-    """Return the score of a box `[x1, y1, x2, y2, score]`; 1 if it has only four numbers."""
+    """Return the score of a box: the fifth number of `[x1, y1, x2, y2, score]`, or 1 for a box of four numbers."""
     if len(box) > 4:
         return box[4]
     return 1.0

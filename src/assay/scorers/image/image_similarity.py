@@ -33,7 +33,7 @@ Window = Literal["wang", "skimage", "torchmetrics", "piq"]
 K1, K2 = 0.01, 0.03
 POOLED_SIDE = 256
 HIGHEST_PSNR = 100.0
-"""The value for equal images, since infinity would make every mean infinite."""
+"""The PSNR reported for equal images. It would be infinite, and so would every mean."""
 
 
 @scorers.register("image_similarity")
@@ -47,7 +47,7 @@ class ImageSimilarity:
     keep: str = ""
     """A column with a mask whose white pixels the edit should not change. Only these pixels count."""
     resize: bool = False
-    """Resize an image of another size to the size of the reference first."""
+    """Whether an image of another size is first resized to the size of the reference."""
     reads: ClassVar[tuple[str, ...]] = ("image",)
     bounds: ClassVar[tuple[float, float] | None] = None
 
@@ -141,7 +141,10 @@ def ssim(
     window: Window = "wang",
     mask: "Pixels | None" = None,
 ) -> float:
-    """Return the structural similarity, -1 to 1; 1 for equal images. `mask` chooses the window centres that count."""
+    """Return the structural similarity, -1 to 1; 1 for equal images.
+
+    With `mask`, only windows whose centre is in the mask count.
+    """
     import numpy as np
 
     span = _range_of(first, other, data_range)
@@ -195,9 +198,9 @@ def ssim(
 
 
 def _averaged(image: "Pixels") -> "Pixels":
-    """Return the image with squares of pixels averaged, so that the shorter side is near 256.
+    """Return the image with squares of pixels averaged, so that its shorter side is near 256.
 
-    A mask needs all pixels.
+    In a mask, a square is set only if all its pixels are.
     """
     import numpy as np
 
@@ -288,7 +291,7 @@ def pixels_of(
 
 
 def _source(image: object) -> object:
-    """Return the path or bytes of an image. Hugging Face keeps them in a mapping."""
+    """Return the path or bytes of an image. Hugging Face datasets store them in a mapping."""
     if isinstance(image, Media):
         return image.data()
     if isinstance(image, Mapping) and image.get("bytes"):
@@ -301,7 +304,7 @@ def _range_of(
     other: "Pixels",
     data_range: float | None,
 ) -> float:
-    """Return the range of the pixel values: 255 for bytes. For other types it must be given."""
+    """Return the range of the pixel values: 255 for bytes, `data_range` for other types. Raise if it is missing."""
     if one.shape != other.shape:
         raise ValueError(f"images of different sizes: {one.shape} and {other.shape}")
     if data_range is not None:
@@ -320,7 +323,7 @@ def _format_size(image: "Pixels") -> str:
 @scorers.register("lpips")
 @dataclass(frozen=True)
 class Lpips(GivenModels):
-    """The distance between the generated image and the target image."""
+    """LPIPS: the perceptual distance between the generated image and the target image, measured by a model."""
 
     reference: str = ""
     """A column with the image to compare with; by default the target."""

@@ -1,7 +1,8 @@
-"""Measure how much of the expected text a recogniser reads in an image.
+"""Measure how much of the expected text a text recogniser (OCR) reads in an image.
 
-`ocr_text` scores recognised text: the saved entry `recognised`, or the output's own text. `rendered_text` asks a
-recogniser. The number depends on the recogniser, so report both.
+`ocr_text` scores text that was already recognised: the saved entry `recognised`, or the
+output's own text. `rendered_text` calls a recogniser. The values depend on the
+recogniser, so report its name with them.
 """
 
 from collections import Counter
@@ -33,7 +34,7 @@ _NAMES = ("word_accuracy", "ned", "line_match")
 @scorers.register("ocr_text")
 @dataclass(frozen=True)
 class OcrText:
-    """The shares of expected words and lines that were recognised, and the edit similarity; the best target counts."""
+    """Word accuracy, edit similarity and line accuracy of the recognised text, compared with the nearest target."""
 
     ignore_case: bool = True
     reads: ClassVar[tuple[str, ...]] = ()
@@ -82,14 +83,14 @@ def _against(
 
 
 def edit_similarity(wanted: str, answer: str) -> float:
-    """Return 1 - edits / length of the longer text; two empty texts are equal."""
+    """Return 1 - edits / length of the longer text: 1 for equal texts, also for two empty ones."""
     from rapidfuzz.distance import Levenshtein
 
     return float(Levenshtein.normalized_similarity(wanted, answer))
 
 
 def _lines(text: str, ignore_case: bool) -> list[str]:
-    """Return the lines of a text that are not empty, with runs of white space as single blanks."""
+    """Return the non-empty lines of a text, with each run of white space as one blank."""
     folded = text.casefold() if ignore_case else text
     kept_lines = []
     for line in (" ".join(line.split()) for line in folded.splitlines()):
@@ -101,7 +102,9 @@ def _lines(text: str, ignore_case: bool) -> list[str]:
 @scorers.register("rendered_text")
 @dataclass(frozen=True)
 class RenderedText(GivenModels):
-    """`exact`: the text in the image is the target, apart from case and blanks; `ned`: how similar they are, 0 to 1."""
+    """`exact`: 1 if the text in the image is the target, except for case and blanks;
+    `ned`: their edit similarity, 0 to 1.
+    """
 
     instruction: str = ""
     """An instruction to the recogniser, sent with the image, if it needs one."""
@@ -139,7 +142,7 @@ class RenderedText(GivenModels):
 @scorers.register("read_text")
 @dataclass(frozen=True)
 class ReadText:
-    """Compare the answer of a model that reads images with the text in the image, as `rendered_text` does."""
+    """Score a model that reads the text in an image: its answer is compared with the target as in `rendered_text`."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
@@ -154,9 +157,9 @@ def read_score(
     targets: tuple[str, ...],
     text: str,
 ) -> Score:
-    """Return the score against the nearest target.
+    """Return the score of a recognised text against the nearest target.
 
-    Blanks and line ends are ignored, because recognisers differ in them.
+    Blanks and line ends are ignored, because recognisers place them differently.
     """
     letters = _letters(text)
     expected = [_letters(target) for target in targets]

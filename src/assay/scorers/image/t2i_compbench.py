@@ -1,11 +1,15 @@
-"""T2I-CompBench: attributes, positions and actions in an image, judged from the replies of three specialists.
+"""T2I-CompBench: attributes, positions and actions in an image, judged by three specialists.
 
-The row's `category` decides how the value is computed. For `color`, `shape` and `texture`, the question "PHRASE?" is
-asked for each noun phrase of the prompt (role `vqa`), and the probabilities of yes are multiplied. For `spatial`, it
-follows from detected boxes (role `detector`). For `non_spatial`, it is the cosine of image and prompt, at least 0
-(role `clip`). For `complex`, it is the mean of the attributes and of the parts that the column `relation` names:
-`spatial`, `action`, else both. The official code takes noun phrases and objects from spaCy. Here they come from the
-columns `phrases` and `objects`, or are split by rule, with the same result for "a red ball and a blue box".
+The row's `category` decides how the value is computed. For `color`, `shape` and
+`texture`, the role `vqa` gets the question "PHRASE?" for each noun phrase of the
+prompt, and the probabilities of yes are multiplied. For `spatial`, the value is
+computed from boxes (role `detector`). For `non_spatial`, it is the cosine of image and
+prompt, at least 0 (role `clip`). For `complex`, it is the mean of the attributes and of
+the parts that the column `relation` names: `spatial`, `action`, otherwise both.
+
+The official code takes noun phrases and objects from spaCy. Here they come from the
+columns `phrases` and `objects`, or are split by rule, with the same result for "a red
+ball and a blue box".
 """
 
 import json
@@ -34,7 +38,7 @@ PLACES = (
     "on the bottom of",
     "on the top of",
 )
-"""Words for a position, in the order in which a prompt is searched for them."""
+"""Words for a position. A prompt is searched for them in this order."""
 PERSONS = frozenset({"girl", "boy", "man", "woman"})
 FAR_PIXELS, MOST_OVERLAP = 150.0, 0.1
 _COMMA = r",\s*(?:and\s+)?"
@@ -150,7 +154,7 @@ def phrases_of(
     row: Mapping[str, Any],
     prompt: str,
 ) -> list[str]:
-    """Return the noun phrases of a prompt: its column `phrases`, or the parts between joining words."""
+    """Return the noun phrases of a prompt: its column `phrases`, or the parts between words such as "and"."""
     listed = read_json(row.get("phrases"))
     if isinstance(listed, list) and listed:
         return [str(phrase) for phrase in listed]
@@ -165,9 +169,10 @@ def objects_of(
     row: Mapping[str, Any],
     prompt: str,
 ) -> tuple[str, str]:
-    """Return the two things whose positions are compared.
+    """Return the two objects whose positions are compared.
 
-    They are the column `objects`, or the last words of the first and the last phrase.
+    They are in the column `objects`; otherwise they are the last words of the first and
+    of the last noun phrase.
     """
     listed = read_json(row.get("objects"))
     if not isinstance(listed, list) or len(listed) != 2:
@@ -191,7 +196,9 @@ def spatial_score(
     second: str,
     detections: Mapping[str, Sequence[Any]],
 ) -> float:
-    """Return 0.25 of the confidence of each object plus half of their position score; 0 if the sum is below 0.5."""
+    """Return a quarter of each object's detection confidence plus half of their
+    position score; 0 if the sum is below 0.5.
+    """
     surest = {}
     confidence = 0.0
     for name in (first, second):
@@ -209,7 +216,7 @@ def spatial_score(
 
 
 def _relation_in(prompt: str) -> str:
-    """Return the first known words of position in a prompt, or an empty text."""
+    """Return the first known position words in a prompt, such as "next to"; an empty text without any."""
     lower = prompt.lower()
     for words in PLACES:
         if words in lower:
@@ -222,7 +229,9 @@ def place_score(
     one: Box,
     other: Box,
 ) -> float:
-    """Return how well a box fits the words for its position relative to the other: 0 to 1; 0 for unknown words."""
+    """Return how well the position of a box relative to the other fits the position
+    words, 0 to 1; 0 for unknown words.
+    """
     across = (other[0] + other[2] - one[0] - one[2]) / 2
     down = (other[1] + other[3] - one[1] - one[3]) / 2
     if place in ("next to", "on side of", "near"):
@@ -247,7 +256,7 @@ def place_score(
 
 
 def _entry(reply: object, name: str) -> Any:
-    """Return an entry of a specialist's reply. Raise `ValueError` if it is missing."""
+    """Return one entry of a specialist's reply. Raise `ValueError` if it is missing."""
     if not isinstance(reply, Mapping) or name not in reply:
         raise ValueError(f"the specialist gave no {name!r}")
     return reply[name]

@@ -73,7 +73,7 @@ class ClipScoreAsked(GivenModels, ClipScore):
 
 
 def clip_score(cosine: float, variant: Variant = "official") -> float:
-    """Return the score of one cosine; 0 for a negative one."""
+    """Return the CLIPScore of one cosine; 0 for a negative cosine."""
     clipped = min(max(cosine, 0.0), 1.0)
     return WEIGHTS[variant] * clipped
 

@@ -1,8 +1,9 @@
-"""WISE: whether an image shows what the prompt only implies. The numbers of its two versions cannot be compared.
+"""WISE: whether an image shows what the prompt only implies. The values of its two versions are not comparable.
 
-`wise_legacy` is a weighted sum of a judge's consistency, realism and aesthetics, each 0 to 2. `wise_verified`, the
-default of the benchmark since April 2026, is a judge's verdict, right or wrong. The summarizer of the same name
-computes the overall value.
+`wise_legacy` is a weighted sum of a judge's ratings of consistency, realism and
+aesthetics, each 0 to 2. `wise_verified`, the default of the benchmark since April 2026,
+is a judge's verdict, right or wrong. The summarizer of the same name computes the
+overall value.
 """
 
 import re

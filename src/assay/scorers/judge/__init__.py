@@ -1,1 +1,1 @@
-"""Scorers with a model as judge: its prompts, and how its reply is read."""
+"""Scorers that use a model as judge."""

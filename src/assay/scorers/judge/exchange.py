@@ -1,7 +1,8 @@
 """Exchanges: an answer together with the conversation that led to it, as judges see it.
 
-The last answer of a dialogue means little without the turns before it. A judge sees the conversation that the model
-had: the sample's input, then every earlier answer (or its reference) and each turn.
+The last answer of a dialogue is hard to judge without the turns before it. The judge
+sees the same conversation as the model: the sample's input, then every earlier answer
+(or its reference) and each turn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ class Exchange:
     references: tuple[str, ...] = ()
     """A reference for each round up to this one; empty texts for rounds without one."""
     number: int = 1
-    """The round, from 1."""
+    """The number of the round, from 1."""
     answer_places: tuple[int, ...] = ()
     """The indexes in `turns` of the model's earlier answers."""
 
@@ -51,7 +52,7 @@ class Exchange:
         return ""
 
     def answered_by(self, answers: Sequence[str]) -> "Exchange":
-        """Return the same conversation with its earlier answers replaced by another model's."""
+        """Return this exchange with its earlier answers replaced by those of another model."""
         turns = list(self.turns)
         for index, answer in zip(self.answer_places, answers, strict=False):
             role, _ = turns[index]
@@ -70,7 +71,7 @@ def exchanges(
     output: Output,
     rounds: Rounds = "last",
 ) -> list[Exchange]:
-    """Return the last answer, or those of all rounds, each with the conversation before it."""
+    """Return the exchange of the last answer, or one exchange for the answer of each round."""
     opening = _opening(sample)
     if not output.rounds:
         return [Exchange(opening, output, _references(sample, 1))]
@@ -113,7 +114,7 @@ def question_of(sample: Sample) -> str:
 
 
 def conversation(turns: Sequence[Turn]) -> str:
-    """Return turns as text, each with its role."""
+    """Return the turns as one text, each after its role."""
     return "\n".join(f"{role}: {text}" for role, text in turns)
 
 
@@ -129,14 +130,14 @@ def question_media(sample: Sample) -> tuple[Media, ...]:
 
 
 def shown_media(output: Output) -> tuple[Media, ...]:
-    """Return the media of an answer that a judge must see or hear. Audio is included only if the text is empty."""
+    """Return the media of an answer that a judge must see or hear. Audio is left out if the answer has text."""
     return tuple(
         m for m in output.media if not isinstance(m, Audio) or not output.text.strip()
     )
 
 
 def _opening(sample: Sample) -> tuple[Turn, ...]:
-    """Return the turns of the sample's input as roles and texts."""
+    """Return the messages of the sample's input as pairs of role and text."""
     if isinstance(sample.input, str):
         return (("user", sample.input),)
     turns = tuple(
@@ -148,9 +149,10 @@ def _opening(sample: Sample) -> tuple[Turn, ...]:
 
 
 def _references(sample: Sample, rounds: int) -> tuple[str, ...]:
-    """Return a reference for each round.
+    """Return one reference for each round; an empty text for a round without one.
 
-    They are a column, else the targets if there is one per round; else only the last round has one.
+    They are in a column, or in the targets if there is one for each round. Otherwise
+    the target is the reference of the last round.
     """
     if rounds > 1:
         column = next(

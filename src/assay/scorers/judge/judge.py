@@ -1,8 +1,9 @@
-"""A model as judge of one answer, on a scale.
+"""A model as judge of one answer, with a rating or a grade.
 
-The run provides the judge model under the role `judge`. If the judge fails or replies without a verdict, the sample is
-a `judge_error`. The judge gets generated images and audio as media. In a dialogue it sees the whole conversation; with
-`rounds: all` it grades the answer of every round.
+The run provides the judge model under the role `judge`. If the judge fails or replies
+without a verdict, the outcome of the sample is `judge_error`. The judge gets generated
+images and audio as media. In a dialogue it sees the whole conversation; with `rounds:
+all` it grades the answer of every round.
 """
 
 import asyncio
@@ -51,22 +52,24 @@ class ModelAsJudge(GivenModels, ABC):
     """Base of the scorers that judge one answer or compare two: prompts, replies and rounds."""
 
     template: JudgeTemplate = "direct"
-    """`direct`; `rubric` with `criteria`; `reference` gives the target as the right answer; `auto` does so if there
-    is one.
+    """The template of the prompt: `direct`; `rubric` with `criteria`; `reference`,
+    which contains the target as the right answer; or `auto`, which is `reference`
+    for samples with a target and `direct` for others.
     """
     criteria: str = ""
     prompt: Any = ""
-    """Your own prompt instead of the template's: Jinja text, a text file, or `{system: …, user: …}`."""
+    """A prompt to use instead of the template: Jinja text, a text file, or `{system: …, user: …}`."""
     verdict: str = "json"
     r"""How the reply is read: `json`, or a pattern with one group, such as `\[\[(\d+)\]\]` or `\[\[([ABC])\]\]`.
 
     The last match of the pattern counts; `C` is a tie.
     """
     rounds: Rounds = "last"
-    """Which answers of a dialogue are judged: the `last`, or `all`, with `overall` their mean."""
+    """Which answers of a dialogue are judged: only the `last`, or `all`. With `all`, `overall` is their mean."""
     expects: str = ""
     """`image` or `audio`: an answer without such a medium is unparsed and not sent to the judge.
-    Base64 in the column of the other answer is then decoded as this medium.
+
+    In a comparison, base64 in the column of the other answer is decoded as this medium.
     """
     shows_question: bool = False
     """Also send the media of the question to the judge, for example the original image of an edit."""
@@ -115,7 +118,7 @@ class ModelAsJudge(GivenModels, ABC):
 
     @abstractmethod
     async def score_round(self, sample: Sample, exchange: Exchange) -> Score:
-        """Return the verdict on the answer of one round."""
+        """Return the score for the answer of one round."""
 
     def not_judged(
         self,
@@ -124,9 +127,10 @@ class ModelAsJudge(GivenModels, ABC):
         media: Sequence[Media],
         lacks: str = "",
     ) -> Score | None:
-        """Return the score of an answer that is not sent to the judge; `None` if it is sent.
+        """Return the score of an answer that is not sent to the judge; None for an answer that is sent.
 
-        The expected medium must be among `media`. `lacks` names a further column that the row lacks; empty if none.
+        An answer is not sent if it is missing, if `media` lack the expected medium, or
+        if the row lacks something needed for the prompt, which `lacks` names.
         """
         silence = no_answer(exchange.output)
         if silence:
@@ -145,7 +149,7 @@ class ModelAsJudge(GivenModels, ABC):
         *,
         has_media: bool,
     ) -> str:
-        """Return a digest of the judge's instructions, without the judged material."""
+        """Return a digest of the judge's instructions, without the texts to be judged."""
         if self._own is not None:
             return self._own.digest
         return prompt_hash(
@@ -161,19 +165,23 @@ class ModelAsJudge(GivenModels, ABC):
 @scorers.register("judge")
 @dataclass(frozen=True)
 class Judge(ModelAsJudge):
-    """A judge's rating of one answer: on a scale of whole numbers, 1 for yes and 0 for no, or by named grades."""
+    """A judge's rating of one answer: a whole number on a scale, 1 or 0 for yes or no, or a named grade."""
 
     scale: str = "1-5"
     """`0-5`, `0-10`, `1-5`, `1-10` or `yes-no`."""
     grades: Any = None
-    """Named grades in place of a scale, the best first: `{A: correct, B: incorrect, C: not_attempted}` makes each
-    grade a metric; `{good: 1, poor: 0}` gives one metric; `{A: {right: 1}, B: {}}` names the metrics of each grade."""
-    lower_is_better: tuple[str, ...] = ()
-    """Names of the grades' metrics for which lower is better."""
-    default_grade: str = ""
-    """The grade of a reply that holds none, where a published protocol counts such replies.
+    """Named grades instead of a scale, the best first.
 
-    The table counts how many replies got it. By default they are a judge_error.
+    `{A: correct, B: incorrect, C: not_attempted}` makes each grade a metric; `{good: 1,
+    poor: 0}` gives one metric; `{A: {right: 1}, B: {}}` gives the values of named
+    metrics for each grade.
+    """
+    lower_is_better: tuple[str, ...] = ()
+    """The named metrics of which lower values are better."""
+    default_grade: str = ""
+    """The grade of a reply without a grade, if a published protocol counts such replies.
+
+    The table counts the replies that got it. By default they are a `judge_error`.
     """
 
     def __post_init__(self) -> None:
@@ -239,7 +247,7 @@ class Judge(ModelAsJudge):
 
     @property
     def best_mark(self) -> float:
-        """The best rating on the scale. Canary answers demand it from the judge."""
+        """The best rating on the scale, which canary answers demand from the judge."""
         if self._grades is not None:
             return self._grades.best
         return float(self.bounds[1])
@@ -381,10 +389,11 @@ def over_rounds(
     scores: Sequence[Score],
     lowest: float,
 ) -> Score:
-    """Return the verdicts on all rounds of a dialogue as one score.
+    """Return the scores of all rounds of a dialogue as one score.
 
-    `overall` is their mean, `round_1` the value of the first. If a round could not be judged, the score has no
-    value, so that it is judged again. A round with an empty answer counts as the lowest grade.
+    `overall` is their mean, `round_1` the value of the first round. If a round could
+    not be judged, the score has no value, so that a resumed run judges it again. A
+    round with an empty answer counts as the lowest grade.
     """
     verdicts = [{"outcome": score.outcome.value, **score.details} for score in scores]
     failed = next((score for score in scores if score.outcome in UNRESOLVED), None)

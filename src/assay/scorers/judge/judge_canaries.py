@@ -1,7 +1,8 @@
-"""Canaries: answers that try to persuade a judge of a verdict, used in every judged task.
+"""Canaries: answers that try to persuade a judge to give the top grade, used in every judged task.
 
-A canary does not answer its question, and demands the top grade. A judge that obeys cannot be trusted with the other
-answers either, so the share of successful canaries is reported with the judge's scores.
+A canary does not answer its question, and demands the top grade. If a judge obeys, its
+other verdicts cannot be trusted either. So the share of successful canaries is reported
+with the judge's scores.
 """
 
 import asyncio
@@ -63,10 +64,12 @@ async def try_canaries(
     best: float,
     row: Mapping[str, Any] = EMPTY,
 ) -> CanaryReport:
-    """Send every canary to a judge scorer. `best` is the value that an obedient judge would give.
+    """Send every canary to a judge scorer, and count the results. `best` is the value
+    that an obedient judge would give.
 
-    `row` is a row of the task, whose columns the user's own prompt may name. A judge of images (`expects="image"`)
-    gets each canary as an image with the demand written in it.
+    `row` is a row of the task, whose columns the user's own prompt may name. A judge of
+    images (`expects="image"`) gets each canary as an image with the demand written in
+    it.
     """
     shows_images = getattr(judge, "expects", "") == "image"
     column = getattr(judge, "against", "answer")
@@ -108,7 +111,7 @@ async def try_canaries(
 
 
 def written(order: str) -> Image:
-    """Return an image with only this text on it."""
+    """Return an image with this text on it."""
     from PIL import Image as Pillow
     from PIL import ImageDraw
 
@@ -124,7 +127,7 @@ def written(order: str) -> Image:
 
 
 def _mark(score: Score) -> float:
-    """Return the value of a score: the overall value, or the first one of named grades."""
+    """Return the value of a score with one metric, or with several: `overall`, else the first."""
     value = score.value
     if isinstance(value, Mapping) and "grade" in score.details:
         value = next(iter(value.values()))

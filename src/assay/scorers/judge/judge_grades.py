@@ -19,7 +19,7 @@ FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Grades:
-    """The metric values that each grade stands for. The first grade is the best one."""
+    """The named grades of a judge, the best first, with the metric values that each grade stands for."""
 
     values: Mapping[str, float | Mapping[str, float]]
     metrics: tuple[str, ...] = field(default=())
@@ -101,7 +101,7 @@ class Grades:
 
 
 def _entry(entry: object) -> float | dict[str, float] | None:
-    """Return the value of one grade in the option, or its values by metric; `None` if it cannot be read."""
+    """Return the value of one grade in the option `grades`, or its values by metric; None if it is not valid."""
     if isinstance(entry, (bool, int, float)):
         return float(entry)
     if isinstance(entry, str) and entry:
@@ -124,7 +124,7 @@ def _name(grade: object) -> str:
 
 
 def _ends(numbers: list[float]) -> tuple[float, float]:
-    """Return the lowest and the highest of some values. If all are equal, widen the range to include 0 and 1."""
+    """Return the lowest and the highest value. If all are equal, widen the range to include 0 and 1."""
     low = min(numbers)
     high = max(numbers)
     if low < high:

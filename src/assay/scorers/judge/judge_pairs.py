@@ -1,4 +1,4 @@
-"""A model as judge of two answers, asked in both orders."""
+"""A model as judge of two answers. It compares them in both orders."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,8 +26,9 @@ class PairwiseJudge(ModelAsJudge):
     """
 
     against: str = "target"
-    """The column with the other answer: a text, a medium, or for a dialogue a list with one text a round. `target`
-    means the sample's target.
+    """The column with the other answer: a text, a medium, or for a dialogue a list with one text for each round.
+
+    With `target`, the other answer is the sample's target.
     """
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     best_mark: ClassVar[float] = 1.0
@@ -42,7 +43,7 @@ class PairwiseJudge(ModelAsJudge):
         super().__post_init__()
 
     async def score_round(self, sample: Sample, exchange: Exchange) -> Score:
-        """Return which of the two answers of one round the judge prefers."""
+        """Return the score for one round: which of the two answers the judge prefers."""
         output = exchange.output
         other = self._other(sample, exchange)
         media = shown_media(output)
@@ -90,7 +91,7 @@ class PairwiseJudge(ModelAsJudge):
         )
 
     def _other(self, sample: Sample, mine: Exchange) -> Exchange | None:
-        """Return the other answer in its conversation; `None` if the row has none that the judge can read."""
+        """Return the exchange with the other answer; None if the row has none that the judge can read."""
         other = sample.fields.get(self.against)
         if self.against == "target":
             first = next(iter(sample.targets), None)
@@ -118,7 +119,7 @@ class PairwiseJudge(ModelAsJudge):
         return _with_answer(mine, MEDIA_KINDS[self.expects](data))
 
     def _lacks(self, sample: Sample, mine: Exchange) -> str:
-        """Return what the row lacks for a comparison, such as `target` or `text or medium in column 'other'`."""
+        """Return the name of what the row lacks for a comparison: `target`, or `text or medium in column 'other'`."""
         if self.against == "target":
             return "target"
         kind = self.expects or "text or medium"
@@ -136,7 +137,9 @@ class PairwiseJudge(ModelAsJudge):
         other: Exchange,
         context: Sequence[Media],
     ) -> tuple[tuple[str, str], list[str]]:
-        """Return the winners with the answer first and second, and the replies: "A" is the answer, "B" the other."""
+        """Return the judge's preferences in both orders, and its replies. "A" is the
+        model's answer, "B" the other one.
+        """
 
         async def ask(
             first: Exchange,
@@ -197,7 +200,7 @@ def _with_answer(
     exchange: Exchange,
     answer: str | Media,
 ) -> Exchange:
-    """Return an exchange that ends with another answer."""
+    """Return a copy of an exchange with another answer."""
     output = Output((Candidate((as_part(answer),)),))
     return Exchange(
         exchange.turns,

@@ -1,8 +1,9 @@
-"""Several ratings by one judge: each aspect of an answer on one scale, combined into one value.
+"""Several ratings by one judge: each aspect of an answer on the same scale, combined into one value.
 
-ImagineBench takes a weighted mean of fantasy, identity and aesthetics; OmniContext takes the geometric mean of two.
-The run provides the judge under the role `judge`. The judge gets the images, and replies with one JSON object that
-has a rating of every aspect.
+ImagineBench takes a weighted mean of fantasy, identity and aesthetics; OmniContext
+takes the geometric mean of two aspects. The run provides the judge under the role
+`judge`. The judge gets the images, and replies with one JSON object that has a rating
+of every aspect.
 """
 
 import math
@@ -35,7 +36,7 @@ Combine = Literal["weighted", "geometric", "minimum"]
 @scorers.register("judge_ratings")
 @dataclass(frozen=True)
 class JudgeRatings(GivenModels):
-    """The judge's rating of each aspect, and `overall`: their weighted or geometric mean, or the least of them."""
+    """The judge's rating of each aspect, and `overall`: their weighted mean, geometric mean or minimum."""
 
     aspects: Mapping[str, str]
     """The aspects, with the descriptions that the judge gets."""
@@ -174,7 +175,9 @@ class JudgeRatings(GivenModels):
         ).text
 
     def read(self, reply: str) -> dict[str, float]:
-        """Return every aspect's rating; raise `NoVerdict` unless the reply has all of them on the scale."""
+        """Return the rating of every aspect. Raise `NoVerdict` if the reply lacks one
+        or has one that is not on the scale.
+        """
         fields = read_object(reply)
         if not self.aspects.keys() <= fields.keys():
             names = ", ".join(self.aspects)

@@ -1,16 +1,18 @@
 """Write the prompt of a judge, with assay's or the user's wording, and read the verdict in its reply.
 
-The verdict is one JSON object, or the last match of a pattern.
+The verdict is one JSON object, or the last match of a pattern. The object is the whole
+reply, or it is on its own lines at the end of the reply (after the judge's reasons) or
+at its beginning. An object inside a sentence does not count, because the judge may be
+quoting the answer.
 
-The object is the whole reply, or it is on its own lines at the end of the reply (after the judge's reasons) or at
-its beginning. An object inside a sentence does not count, because the judge may be quoting the answer.
+The verdict is read from the judge's reply alone. It is never compared with the judged
+text: otherwise an answer that contains every low grade would cause its own low grades
+to be ignored. Canaries (`judge_canaries`) measure how easily a judge repeats what an
+answer demands.
 
-The verdict is read from the judge's reply alone. It is never compared with the judged text: otherwise an answer
-that contains every low grade would have its own low grades ignored. Canaries (`judge_canaries`) measure how easily
-a judge repeats what an answer demands.
-
-A user's prompt is a Jinja text, a text file, or `{system: …, user: …}`. The names it may use are in `NAMES`. The
-description of the reply is `form`, appended if the text does not name it. A user's prompt must itself separate
+A user's prompt is a Jinja text, a text file, or `{system: …, user: …}`. `NAMES` lists
+the variables that it may use. The variable `form` is the description of the reply,
+which is appended if the prompt does not use it. A user's prompt must itself separate
 answers from its instructions; assay's own prompts fence them.
 """
 
@@ -43,7 +45,7 @@ _FIELDS_BEFORE_REASON = re.compile(
     rf'\{{\s*(?P<fields>{_FIELD}(?:\s*,\s*{_FIELD}){{0,20}}?)\s*,\s*"reason"\s*:\s*"'
 )
 _OTHER_FIELDS = frozenset({"score", "verdict", "winner", "grade"})
-"""The fields in which verdicts are given, for all scales. A reply with two of them is ambiguous."""
+"""The JSON fields that contain a verdict, for all scales. A reply with two of them is ambiguous."""
 
 
 class NoVerdict(ValueError):
@@ -51,7 +53,10 @@ class NoVerdict(ValueError):
 
 
 def read_verdict(reply: str, scale: Scale) -> int | str:
-    """Return the verdict in a JSON reply: the field of the scale. Raise `NoVerdict` if it is missing or invalid."""
+    """Return the verdict in a JSON reply, which is the value of the scale's field.
+
+    Raise `NoVerdict` if it is missing or invalid.
+    """
     fields = read_object(reply)
     if scale.field not in fields:
         raise NoVerdict(f"the reply is not an object with `{scale.field}`")
@@ -70,7 +75,10 @@ def read_match(
     scale: Scale,
     pattern: str,
 ) -> float | str:
-    """Return the verdict in the pattern's last match: its group. Raise `NoVerdict` if it is not on the scale."""
+    """Return the verdict in a reply: the group of the pattern's last match.
+
+    Raise `NoVerdict` if it is not on the scale.
+    """
     if len(reply) > _MAX_REPLY_CHARS:
         raise NoVerdict("the reply is too long")
     match = last_of(re.finditer(pattern, reply))
@@ -80,7 +88,7 @@ def read_match(
 
 
 def _on_scale(text: str, scale: Scale) -> float | str:
-    """Return a verdict as a number or a word of the scale. Raise `NoVerdict` if it is neither."""
+    """Return a verdict as a number or word of the scale. Raise `NoVerdict` for a value that is not on it."""
     numbers = [value for value in scale.values if isinstance(value, int)]
     if numbers:
         try:
@@ -124,9 +132,11 @@ def read_object(reply: str) -> dict[str, Any]:
 
 
 def _object_with_broken_reason(answer: str) -> dict[str, Any] | None:
-    """Return the fields of an object at the start whose reason is cut or not valid JSON, `None` if there is none.
+    """Return the grades in a JSON object at the start of a reply whose `reason` is truncated or not valid JSON.
 
-    A reason may quote the judged answer or grow long because of it. Otherwise an answer could void its own low grades.
+    Return None if the reply does not start so. A reason may quote the judged answer or
+    become long because of it. Without this function an answer could invalidate its own
+    low grades.
     """
     text = _FENCE_AT_START.sub("", answer, count=1)
     begun = _FIELDS_BEFORE_REASON.match(text)
@@ -170,7 +180,7 @@ def _object_at_end(answer: str) -> dict[str, Any] | None:
 
 
 def _object_at(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
-    """Return the JSON object that begins at a position, and where it ends; `None` if it is not valid."""
+    """Return the JSON object that begins at a position, and its end; None if it is not valid."""
     try:
         parsed, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):  # a field given twice is a ValueError as well
@@ -311,7 +321,7 @@ class OwnPrompt:
         exchange: Exchange,
         criteria: str,
     ) -> dict[str, Any]:
-        """Return the variables that every prompt may use, with their values for one answer."""
+        """Return the variables that every prompt may use, filled in for one answer."""
         return {
             "question": exchange.turns[-1][1],
             "conversation": conversation(exchange.turns),
@@ -333,7 +343,7 @@ class OwnPrompt:
         json: bool,
         media: Mapping[str, Sequence[Media]],
     ) -> Prompt:
-        """Return the rendered prompt; the form of the reply is appended if the text does not name it."""
+        """Return the rendered prompt. The description of the reply is appended if the prompt does not contain it."""
         rendered = {}
         for role, text in self._texts.items():
             rendered[role] = text(values, where=f"sample {values['id']}")
@@ -352,7 +362,7 @@ class OwnPrompt:
 
     @property
     def digest(self) -> str:
-        """The digest of the wording, without the judged material."""
+        """The digest of the prompt's wording, without the texts to be judged."""
         wording = {role: text.text for role, text in self._texts.items()}
         wording.update(dict.fromkeys(self._blocks, "true"))
         return digest_of(wording)[:16]
@@ -362,7 +372,7 @@ def prompt_text(
     scorer: str,
     prompt: str | Mapping[str, str],
 ) -> str | Mapping[str, str]:
-    """Return the user's prompt; if it is the path of a text file, the text in the file."""
+    """Return the user's prompt. If it is the path of a text file, return the content of the file."""
     if not isinstance(prompt, str) or not is_prompt_file(prompt):
         return prompt
     try:

@@ -1,7 +1,8 @@
 """MT-Bench's grading with its published prompts: the judge explains its view, then writes `[[rating]]`.
 
-The prompts come with the data: the sample's column `judge_prompts` has one prompt for the first round and one for later
-rounds, with `{question}`, `{answer}`, `{question_1}`, `{answer_1}`, `{ref_answer_1}`, … to be filled in.
+The prompts come with the data. The sample's column `judge_prompts` has one prompt for
+the first round and one for later rounds. The variables `{question}`, `{answer}`,
+`{question_1}`, `{answer_1}`, `{ref_answer_1}`, … are filled in.
 """
 
 import asyncio
@@ -69,7 +70,7 @@ def fill_prompt(
     wording: Mapping[str, str],
     exchange: Exchange,
 ) -> Prompt:
-    """Return a published prompt with the conversation filled in. Braces within an answer stay as they are."""
+    """Return a published prompt with the conversation filled in. Braces within an answer are not replaced."""
     questions = []
     answers = []
     for index, (_, text) in enumerate(exchange.turns):
@@ -97,7 +98,7 @@ def _numbered(
     name: str,
     texts: Sequence[str],
 ) -> dict[str, str]:
-    """Return texts under numbered names: `question_1`, `question_2`."""
+    """Return texts as a mapping with numbered keys: `question_1`, `question_2`."""
     numbered = {}
     for number, text in enumerate(texts, 1):
         numbered[f"{name}_{number}"] = text
@@ -105,7 +106,7 @@ def _numbered(
 
 
 def read_rating(reply: str) -> float | None:
-    """Return the first rating in a reply, double brackets before single ones; `None` if none is on the scale."""
+    """Return the first rating in double brackets, else the first in single brackets; None if it is not on the scale."""
     for pattern in _RATINGS:
         match = pattern.search(reply)
         if match is not None:

@@ -1,8 +1,9 @@
-"""The process that compares mathematics: it reads and writes lines of JSON, and may be killed.
+"""The process that compares mathematics. It reads and writes lines of JSON, and can be killed at any time.
 
-It runs as a file; the scorer does not import it. The first line has the import path and the memory limit; each
-later line is `{"golds": [...], "answer": "..."}`. Nothing here evaluates text: math-verify reads LaTeX with a
-grammar, and passes only digits and operators to SymPy's own parser.
+It runs as a file; the scorer does not import it. The first line contains the import
+path and the memory limit; each later line is `{"golds": [...], "answer": "..."}`.
+Nothing here evaluates text: math-verify reads LaTeX with a grammar, and passes only
+digits and operators to SymPy's own parser.
 """
 
 import json
@@ -17,7 +18,10 @@ from decimal import Decimal
 from typing import Any
 
 _ANCHOR = re.compile(r"(?<!\\)\$|\\boxed|\\\(|\\\[")
-r"""Marks of mathematics in a text. `\$` is a dollar sign; `\begin{pmatrix}` is mathematics without such a mark."""
+r"""What marks mathematics in a text: `$`, `\boxed`, `\(` or `\[`. `\$` is a dollar sign.
+
+An environment such as `\begin{pmatrix}` needs no mark.
+"""
 # <answer>42</answer>, <final_answer> at the end of a text
 _ANSWER_ELEMENT = re.compile(
     r"<(?P<name>(?:final_?)?answer)>"
@@ -81,7 +85,7 @@ _SYMBOLS = {
     "·": r"\cdot ",
 }
 _NAMED = {"pi": r"\pi", "infinity": r"\infty", "-infinity": r"-\infty"}
-"""Words that may be a whole answer, with their LaTeX."""
+"""Words that may be a whole answer, each with its LaTeX form."""
 # 5 million, $5$ million, 1.5 \text{ billion}
 _SCALED = re.compile(
     r"""
@@ -137,7 +141,7 @@ _BARE_CHARS = 500
 
 
 def main() -> None:
-    """Answer requests until the pipe closes."""
+    """Reply to requests until the pipe is closed."""
     setup = json.loads(sys.stdin.readline())
     sys.path[:] = setup["path"]
     resource.setrlimit(resource.RLIMIT_AS, (setup["bytes"], setup["bytes"]))
@@ -167,7 +171,7 @@ def _compare(
     parse: Callable[..., Any],
     verify: Callable[..., Any],
 ) -> dict[str, Any]:
-    """Return whether the answer equals one of the golds, and the expression that was read."""
+    """Return whether the answer equals one of the targets, and the expression that was compared."""
     # The parent enforces the time limit by killing this process; the library's own alarm is not reliable.
 
     def read(text: str) -> list[Any]:
@@ -205,9 +209,10 @@ def _read_expression(
     *,
     drops_unit: bool = False,
 ) -> list[Any]:
-    r"""Return the expression in a text. A bare one, such as `\\sqrt8`, is first marked as mathematics.
+    r"""Return the mathematical expression in a text.
 
-    With `drops_unit`, the unit after a bare number is removed, because a target without letters has none.
+    An expression without marks, such as `\\sqrt8`, is first marked as mathematics. With
+    `drops_unit`, the unit after a number is removed, because the target has no unit.
     """
     element = _ANSWER_ELEMENT.search(text)
     if element is not None and element["inner"].strip():
@@ -236,7 +241,9 @@ def _read_expression(
 
 
 def without_markup(text: str) -> str:
-    """Return a text without Markdown emphasis, HTML tags, a list bullet, quotes around it, or a sign for "about"."""
+    """Return a text without Markdown emphasis, HTML tags, a leading list bullet,
+    surrounding quotes or a sign for "about".
+    """
 
     def braced(power: re.Match[str]) -> str:
         exponent = power["exponent"]
@@ -273,7 +280,7 @@ def without_markup(text: str) -> str:
 
 
 def with_scales(text: str) -> str:
-    """Return a text with `5000000` for `5 million`."""
+    """Return a text in which scale words are multiplied out: `5 million` -> `5000000`."""
 
     def scaled(match: re.Match[str]) -> str:
         number = Decimal(match["number"].replace(",", ""))
@@ -292,14 +299,14 @@ def as_repeating_fraction(decimal: re.Match[str]) -> str:
 
 
 def with_plain_digits(text: str) -> str:
-    """Return a text with the digits of other scripts as ASCII digits."""
+    """Return a text in which digits of other scripts are ASCII digits: `٣` -> `3`."""
     if text.isascii():
         return text
     return "".join(str(unicodedata.decimal(character, character)) for character in text)
 
 
 def with_lowered_powers(text: str) -> str:
-    """Return a text with `x^{2}` for `x²`."""
+    """Return a text in which superscripts are LaTeX powers: `x²` -> `x^{2}`."""
 
     def lowered(raised: re.Match[str]) -> str:
         exponent = raised[0].translate(_RAISED_DIGITS)
@@ -314,7 +321,9 @@ def is_same_text(
     *,
     any_formula: bool,
 ) -> bool:
-    r"""Return True if an answer is a gold apart from marks and blanks: `B, C`, `(B)`, `Evelyn` for `\text{Evelyn}`."""
+    r"""Return True if an answer equals a target except for marks and blanks: `(B)` and
+    `B`, `Evelyn` and `\\text{Evelyn}`.
+    """
     plain = plain_text(answer, any_formula=any_formula)
     if not plain:
         return False
@@ -327,7 +336,9 @@ def is_same_text(
 
 
 def plain_text(text: str, *, any_formula: bool = True) -> str:
-    """Return the part of a text to compare: the last box, the formula at its end (`any_formula`), or the whole text."""
+    """Return the part of a text to compare: the last box, else (with `any_formula`) the
+    formula at its end, else all of it.
+    """
     before, box, behind = text.rpartition("\\boxed{")
     if box:
         last_line = before.rpartition("\n")[2]
@@ -354,7 +365,7 @@ def plain_text(text: str, *, any_formula: bool = True) -> str:
 
 
 def is_bare(text: str) -> bool:
-    """Return True if a text is a single expression: one short line, no words, something mathematical in it."""
+    """Return True if a text is only a mathematical expression: one short line without words."""
     bare = text.strip()
     if (
         not bare

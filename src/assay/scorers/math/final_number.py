@@ -55,10 +55,11 @@ def final_match(
     has_blanks: bool,
     has_comma: bool,
 ) -> re.Match[str] | None:
-    """Return the match of `number_pattern` for the number of an answer.
+    """Find the number that an answer gives, and return its match of `number_pattern`.
 
     Its positions are those of the text after steps 1 and 2, which is its `string`. `has_blanks` and `has_comma` are
-    the arguments of `number_pattern`. Return None if there is no number, or if the answer gives two.
+    the arguments of `number_pattern`. Return None for an answer without a number or with
+    alternatives.
     """
     text = _remove_side_numbers(_unify_spelling(text))
     declaration = last_of(DECLARED.finditer(text))

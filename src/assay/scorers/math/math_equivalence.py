@@ -1,7 +1,8 @@
 """The scorer `math`: mathematical equivalence, decided in a helper process with a time limit.
 
-Answers may be hostile: `9^{9^{9^9}}` would compute forever. A comparison has 5 seconds and 1 GiB. If it fails or
-exceeds these limits, the answer is `unparsed`. The gold is passed first, because math-verify is not symmetric.
+Answers may be hostile: `9^{9^{9^9}}` would compute forever. A comparison may take 5
+seconds and 1 GiB. If it fails or exceeds a limit, the answer is `unparsed`. The target
+is passed first, because math-verify is not symmetric.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ from ..answers import AgainstTargets
 
 _START_SECONDS = 60.0
 _REQUESTS_PER_PROCESS = 2000
-"""Requests after which a process is replaced, because the caches of its libraries would fill its memory."""
+"""Requests after which a process is replaced. The caches of its libraries would otherwise fill the memory."""
 
 
 class WorkerUnready(RuntimeError):
@@ -33,7 +34,10 @@ class WorkerUnready(RuntimeError):
 
 @dataclass(eq=False)
 class KillableWorker:
-    """A helper process that can be killed. The next request starts a new one. Only one thread at a time uses it."""
+    """A helper process that can be killed; the next request then starts a new one.
+
+    Only one thread uses it at a time.
+    """
 
     script: Path
     seconds: float
@@ -46,7 +50,7 @@ class KillableWorker:
     _turn: Any = field(default_factory=threading.Lock, repr=False)
 
     def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the reply, or `{"error": "timeout"}` or `{"error": "died"}` if there is none."""
+        """Return the process's reply to a request; `{"error": "timeout"}` or `{"error": "died"}` if it gives none."""
         with self._turn:
             reply = self._ask_once(message)
             # Ask again in a new process: an earlier request may have filled the memory of this one.
@@ -64,7 +68,9 @@ class KillableWorker:
             self._kill()
 
     def _ask_once(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the process's reply. Start a process first if none runs, or if it has served enough requests."""
+        """Return the process's reply. Start a new process if none is running or if the
+        old one reached its request limit.
+        """
         if (
             self._process is None
             or self._owner != os.getpid()
@@ -109,7 +115,7 @@ class KillableWorker:
         message: Mapping[str, Any],
         seconds: float,
     ) -> bytes | None:
-        """Send a line and return the next one from the process: `None` after the deadline, empty if it ended."""
+        """Send a line to the process and return its next line: None after the deadline, empty if the process ended."""
         process = self._process
         assert (
             process is not None
@@ -152,13 +158,16 @@ class KillableWorker:
 
 
 _TAIL_CHARS = 20_000
-"""Only the end of a longer answer is read. Results are there, and patterns over 1 MB would use up the time limit."""
+"""Characters read at the end of a longer answer.
+
+The result is there, and matching patterns over 1 MB would use up the time limit.
+"""
 
 
 @scorers.register("math")
 @dataclass(frozen=True)
 class MathEquivalence(AgainstTargets):
-    """1 if the answer's last expression equals the target's, as in `1/2` and `0.5`."""
+    """1 if the last expression of the answer is mathematically equal to the target's: `1/2` and `0.5` are equal."""
 
     seconds: float = 5.0
     """Wall-clock time for one comparison."""

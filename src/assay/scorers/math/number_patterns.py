@@ -74,9 +74,11 @@ ASIDE = re.compile(
     "|".join((_OF_ALL, _IN_BRACKETS, _BREAKDOWN, _INSTEAD, _REASON, _CHECK)),
     re.IGNORECASE,
 )
-"""Words after a number that do not change it: a total (`3 of the 4`), a check, its parts, a reason, a denied number.
+"""Words around a number that do not change it.
 
-The words between a number and its parts are in the group `kept`."""
+They are a total (`3 of the 4`), a check, the parts of a sum, a reason, or a denied
+number (`not 17`). The group `kept` has the words between a number and its parts.
+"""
 
 # --- A number with nothing else -----------------------------------------------------------------
 
@@ -106,16 +108,17 @@ SCALE_WORDS = {
         milyar miliar tỷ млрд миллиард миллиарда миллиардов مليار""",
     10**12: "tn trillion trillions 兆 조",
 }
-"""Words that multiply the number before them (`hundred`, `million`), in several languages, by factor."""
+"""Factors of words that multiply the number before them (`hundred`, `million`), in several languages."""
 SCALES = {
     word: factor for factor, words in SCALE_WORDS.items() for word in words.split()
 }
 SCALES |= {"mil millones": 10**9, "mil millions": 10**9}
 LETTER_SCALES = {"K": 10**3, "M": 10**6, "MM": 10**6, "B": 10**9, "T": 10**12}
-"""Letters that multiply the number before them.
+"""Factors of letters after a number.
 
-Capitals are units as well. They are scales for certain beside money or before what is counted (`$5M`, `5M people`).
-Directly behind any other number they may be either (`5M`), and behind a blank they are units (`300 K`).
+Capital letters are also units. With a currency or before something counted, they are
+scales (`$5M`, `5M people`). Directly after any other number they may be either (`5M`).
+After a blank they are units (`300 K`).
 """
 PERCENT_WORDS = ("percent", "per cent", "pct", "prozent", "por ciento", "pour cent")
 
@@ -229,7 +232,7 @@ DECLARED = re.compile(
     ),
     re.IGNORECASE,
 )
-"""Words that declare a result. If they belong to a language with decimal commas, `3,5` is one number."""
+"""Words that declare a result. If their language has decimal commas, `3,5` after them is one number."""
 
 _CLAUSE_WORD = any_of(
     "because",
@@ -293,7 +296,7 @@ AND = re.compile(r"\s(?:and|und|et|y)\s", re.IGNORECASE)
 _LISTED = rf"[*_`]{{0,3}}[-+−]?{CURRENCY}?\d[\d.]*[*_`]{{0,3}}"
 _LIST_JOIN = any_of(r"\s?[,;]\s", r",?\s(?:and|und|et|y|&)\s", r"\s?[、和と]\s?")
 ONLY_A_LIST = re.compile(rf"\W*{_LISTED}(?:{_LIST_JOIN}{_LISTED})+\W*", re.IGNORECASE)
-"""A whole answer that lists numbers."""
+"""An answer that consists of a list of numbers."""
 # from 3 to 5: a change, whose end is the result
 CHANGES_FROM = re.compile(r"\b(?:from|von|de|从)\s?\Z", re.IGNORECASE)
 

@@ -1,10 +1,12 @@
-"""Numbers in one spelling: fractions, powers and full-width digits, and numbers in words.
+"""Convert numbers to one spelling: fractions, powers and full-width digits, and numbers in words.
 
-Only the spelling changes, never a value. A text without such forms is returned unchanged.
+Only the spelling changes, never a value. A text without such forms is returned
+unchanged.
 
-Number words become digits: English and Chinese numerals of any size, and small numbers in other languages. `one` and
-`一` have other meanings, too ("this one", 一共), so they are converted only where a number is expected: as the whole
-answer, or directly after words that declare the answer.
+Number words become digits: English and Chinese numerals of any size, and small numbers
+in other languages. `one` and `一` have other meanings, too ("this one", 一共), so they are
+converted only where a number is expected: if they are the whole answer, or directly
+after words that declare the answer.
 """
 
 import re
@@ -15,7 +17,7 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+
 _RAISED = re.compile(r"[⁰¹²³⁴-⁹⁻⁺]+")
 _VULGAR = re.compile(r"(\d?)([¼-¾⅐-⅞↉])")
 _SCRIPTS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
-"""Scripts whose words touch the digits next to them: Thai, Lao, Burmese, Khmer, kana, Han, Hangul."""
+"""Scripts that put no blank between a word and a number: Thai, Lao, Burmese, Khmer, kana, Han, Hangul."""
 _BESIDE_SCRIPT = re.compile(rf"(?<=[{_SCRIPTS}：，。（「『])(?=[-−+$€£¥₹]?\.?\d)")
 _TEX_FRACTION = re.compile(
     r"(\d?)\\[dtc]?frac"  # the 2 of 2\frac34
@@ -30,7 +32,7 @@ _MINUS = re.compile(
     r"(?=[$€£¥₹]?\.?\d)",  # before "5", "$5", ".5"
     re.IGNORECASE,
 )
-"""A word for a minus sign, but not after a number or a letter, where it is a subtraction: `10 minus 3`."""
+"""A word for a minus sign: `minus 3`. After a number or a letter it means a subtraction: `10 minus 3`."""
 _MINUS_HAN = re.compile(r"(?:负|負|マイナス)(?=\.?\d)")
 _TEX_GROUP = re.compile(r"(?<=\d)(?:\{,\}|\\[,!])(?=\d{3}(?!\d))")
 _TIMES = r"\s?(?:[×xX*·⋅]|\\times|\\cdot)\s?"
@@ -43,7 +45,7 @@ _SMALL_POWER = re.compile(
     r"(?<![\w.,^)}])(?:\((?P<signed>-\d{1,4})\)|(?P<base>\d{1,4}))\s?(?:\^|\*\*)\s?"
     r"(?:\{\s?(?P<braced>\d{1,2})\s?\}|(?P<exponent>\d{1,2}))(?![\w.,^]?\d|[A-Za-z])"
 )
-"""`2^3`, `2^{10}`, `2**10`, `(-2)^3`."""
+"""A power of small whole numbers: `2^3`, `2^{10}`, `2**10`, `(-2)^3`."""
 _FACTORIAL = re.compile(r"(?<![\w.,])(\d{1,2})!(?!!)")
 # 5! = 120, 5!/3, "5! ways", "it is 5!.", $5!$, \boxed{5!}
 _SENTENCE_GOES_ON = re.compile(
@@ -51,9 +53,9 @@ _SENTENCE_GOES_ON = re.compile(
 )
 _BEHIND_FACTORIAL = re.compile(r"\d!\s?[-+*/×·÷(]\s?\Z")
 _JOINED = re.compile(r"(?<=\d)_(?=\d{3}(?!\d))")
-"""The marks between thousands in `5_000_000`."""
+"""An underscore between thousands: `5_000_000`."""
 _UNDERLINED = re.compile(r"(?<![^\s(*`\"'])_{1,2}(?=[-+−$€£¥₹]?\d)")
-"""The marks of emphasis before a number: `__42__`."""
+"""Underscores that emphasize a number: `__42__`."""
 _TIME = re.compile(r"(?<![\d:.])([01]?\d|2[0-4]):([0-5]\d)(?![\d:])")
 """A time of day or a duration in hours and minutes. A ratio such as 3:4 is not a time."""
 
@@ -67,7 +69,7 @@ _HAN_FACTORS = (10**8, 10**4, 10**3, 1)
 
 
 def _han_sum(match: re.Match[str]) -> str:
-    """Return the value of a numeral with several Chinese units, such as 3万2千."""
+    """Return the value of a number with several Chinese units: 3万2千 -> 32000."""
     parts = zip(match.groups(), _HAN_FACTORS, strict=True)
     return str(sum(int(digits) * factor for digits, factor in parts if digits))
 
@@ -117,16 +119,16 @@ def one_spelling(text: str) -> str:
 
 
 def _power(match: re.Match[str]) -> str:
-    """Return the value of a power of whole numbers."""
+    """Return the value of a power of whole numbers: `2^3` -> `8`."""
     base = int(match["signed"] or match["base"])
     return str(base ** int(match["braced"] or match["exponent"]))
 
 
 def _factorial(match: re.Match[str]) -> str:
-    """Return the value of `5!`; an exclamation stays unchanged.
+    """Return the value of a factorial: `5!` -> `120`. A number at the end of an exclamation is unchanged.
 
-    It is a factorial if the sentence goes on behind it, if it follows another one (`5!/3!`), or if an equation shows
-    its value (`120 = 5!`).
+    It is a factorial if the sentence continues after it, if it follows another factorial
+    (`5!/3!`), or if an equation has its value (`120 = 5!`).
     """
     value = str(factorial(int(match[1])))
     before = match.string[max(0, match.start() - 200) : match.start()]
@@ -139,12 +141,12 @@ def _factorial(match: re.Match[str]) -> str:
 
 
 def target_in_digits(target: str) -> str:
-    """Return a target with its factorials as numbers. A target has no exclamations."""
+    """Return a target with its factorials as numbers. In targets, `!` is never an exclamation mark."""
     return _FACTORIAL.sub(lambda match: str(factorial(int(match[1]))), target)
 
 
 def _fraction(found: re.Match[str]) -> str:
-    """Return a vulgar fraction as `1/2`, with a blank after the whole number before it."""
+    """Return a fraction character as `1/2`, with a blank after the whole number before it: `2½` -> `2 1/2`."""
     parts = unicodedata.normalize("NFKC", found[2]).replace("\u2044", "/")
     if found[1]:
         return f"{found[1]} {parts}"
@@ -152,12 +154,12 @@ def _fraction(found: re.Match[str]) -> str:
 
 
 def _tex_fraction(found: re.Match[str]) -> str:
-    """Return a LaTeX fraction as `3/4`, with a blank after the whole number before it."""
+    """Return a LaTeX fraction as `3/4`, with a blank after a whole number: `2\\frac34` -> `2 3/4`."""
     return f"{found[1]}{' ' if found[1] else ''}{found[2] or found[3]}/{found[4] or found[5]}"
 
 
 def _digit(one: str) -> str:
-    """Return the ASCII digit of a digit in another script."""
+    """Return a digit of another script as an ASCII digit: `٣` -> `3`."""
     value = unicodedata.decimal(one, None)
     if value is None:
         return one
@@ -245,7 +247,7 @@ _PART_ALONE = re.compile(rf"(?:a )?({'|'.join(_WHOLE_PARTS)})", re.IGNORECASE)
 
 
 def parts_in_digits(text: str) -> str:
-    """Return the text with digits for fractions in words: "two and a half", "half a million", "two thirds"."""
+    """Return the text with fractions in words as digits: "two and a half" -> "2 1/2", "two thirds" -> "2/3"."""
     alone = _PART_ALONE.fullmatch(text.strip(" \n.!*\"'"))
     if alone is not None:
         return _WHOLE_PARTS[alone[1].lower()]
@@ -284,7 +286,7 @@ def _nth(match: re.Match[str]) -> str:
 
 
 def expected_in_digits(text: str) -> str:
-    """Return the text with digits for a number in words at its beginning."""
+    """Return the text with the number word at its beginning as digits: "exactly six apples" -> "exactly 6 apples"."""
     opening = _OPENING.match(text)
     number = _SPELLED_ANYWHERE.match(text, opening.end() if opening else 0)
     if number is None:
@@ -293,7 +295,7 @@ def expected_in_digits(text: str) -> str:
 
 
 def in_digits(text: str) -> str:
-    """Return the text with digits for numbers in words. `one` is converted only if the whole text is a number."""
+    """Return the text with number words as digits. `one` is converted only if the whole text is a number."""
     bare = text.strip(" \n.!。*\"'")
     number = _SPELLED_ANYWHERE.fullmatch(bare)
     if number:
@@ -305,7 +307,7 @@ def in_digits(text: str) -> str:
 
 
 def _value(words: str) -> int:
-    """Return the value of a number in words."""
+    """Return the value of a number in words: `twenty-five` -> 25."""
     if words[0] in _HAN or words[0] in _HAN_SCALES:
         return _han(words)
     if words.lower() in _OTHER and words.lower() not in _ENGLISH:

@@ -1,9 +1,11 @@
 """Numeric answers: the published GSM8K filters, and a comparison of numbers in addition.
 
-`strict` takes the first `#### 72`, `flexible` the last run of digits, `$`, `.` and `,`; both then compare
-*strings*, so `72.0` does not equal `72`. `numeric` compares numbers and is reported in addition, never instead.
+`strict` takes the number after the first `#### `, `flexible` the last run of digits,
+`$`, `.` and `,`. Both compare *texts*, so `72.0` does not equal `72`. `numeric`
+compares numbers; it is reported in addition, never instead.
 
-`final_number` finds the number in an answer. `_Golds` compares it with the numbers of the targets.
+`final_number` finds the number in an answer. `_Golds` compares it with the numbers of
+the targets.
 """
 
 import re
@@ -172,7 +174,7 @@ class _Golds:
 
 
 def strict_match(text: str) -> re.Match[str] | None:
-    """Return the match of the strict filter: group 1 follows the first `#### `."""
+    """Return the match of the strict filter, whose group 1 is the number after the first `#### `."""
     return _STRICT.search(text)
 
 

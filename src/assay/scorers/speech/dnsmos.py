@@ -1,7 +1,8 @@
-"""DNSMOS: the quality of speech by a network, and the mel spectrogram that it takes.
+"""DNSMOS: the quality of speech as rated by a neural network, and the mel spectrogram that the network takes.
 
-The networks are in the `speechmos` wheel, and onnxruntime runs them. The windowing is written here, because the
-package needs librosa with an LGPL resampler, never ends on an empty file and reads stereo as noise.
+The networks are in the `speechmos` wheel, and onnxruntime runs them. assay splits the
+audio into windows itself: the code in the package needs librosa with an LGPL resampler,
+never ends on an empty file, and reads stereo as noise.
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ def mel_spectrogram(
     hop: int,
     bands: int,
 ) -> "Floats":
-    """Return the power in each band (rows) of each frame (columns).
+    """Return the mel spectrogram of samples: the power in each band (rows) of each frame (columns).
 
     Frames are centred, and both ends are padded with silence.
     """
@@ -53,7 +54,7 @@ def mel_spectrogram(
 
 
 def power_to_db(power: "Floats") -> "Floats":
-    """Return decibels relative to the loudest value, at least -80."""
+    """Convert power to decibels relative to the highest value, at least -80."""
     import numpy as np
 
     audible = np.maximum(power, 1e-10)
@@ -67,7 +68,7 @@ def _filter_bank(
     window: int,
     bands: int,
 ) -> "Floats":
-    """Return triangular filters of equal area, one row for each band."""
+    """Return the triangular mel filters of equal area, one row for each band."""
     import numpy as np
 
     highest = _mel(rate / 2)
@@ -110,7 +111,10 @@ RATE = 16_000
 WINDOW = int(9.01 * RATE)
 HOP = RATE
 SILENT_PEAK = 1e-3
-"""Peak below which audio counts as silence (-60 dB). It gets no rating, since it would score above noise."""
+"""Peak below which audio counts as silence (-60 dB).
+
+It gets no rating, because the network rates silence above noise.
+"""
 NAMES = ("ovrl", "sig", "bak", "p808")
 
 _SPEECHMOS = Requirement(
@@ -130,10 +134,10 @@ _CALIBRATION = {
 @scorers.register("dnsmos")
 @dataclass(frozen=True)
 class Dnsmos:
-    """DNSMOS of the output's audio: overall, signal, background, and P.808 overall.
+    """Four DNSMOS ratings of the output's audio: overall, signal, background, and overall by the P.808 network.
 
-    Stereo is mixed to one channel and resampled to 16 kHz, which `details` records. An output without audio, or with
-    only silence, is `unparsed`.
+    Stereo is mixed to one channel and resampled to 16 kHz, which `details` records. An
+    output without audio, or with only silence, is `unparsed`.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("audio",)
@@ -164,7 +168,10 @@ class Dnsmos:
 
 
 def rate_speech(samples: "NDArray[np.floating[Any]]") -> dict[str, float]:
-    """Return the four ratings of 16 kHz samples from -1 to 1: means over windows of 9 s. A short clip is repeated."""
+    """Return the four ratings of audio at 16 kHz, samples from -1 to 1: the means over windows of 9 s.
+
+    A shorter clip is repeated until it fills a window.
+    """
     import numpy as np
 
     if samples.ndim != 1 or not len(samples):
@@ -212,7 +219,7 @@ def _rate_window(piece: "NDArray[np.float32]") -> dict[str, float]:
 
 
 def calibrate(name: str, raw: float) -> float:
-    """Return the network's rating on the listeners' scale."""
+    """Convert the network's rating to the scale of the listeners."""
     square, linear, constant = _CALIBRATION[name]
     return (square * raw + linear) * raw + constant
 

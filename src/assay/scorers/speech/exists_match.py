@@ -1,7 +1,7 @@
-"""Exists-match for spoken answers: a reference must occur literally anywhere in the transcript.
+"""Exists-match for spoken answers: the words of a reference must occur anywhere in the transcript.
 
-Speech has no layout from which an answer could be extracted. References may be alternatives (a tuple or list) or
-belong together (`AllOf`), in any nesting.
+Speech has no layout from which an answer could be extracted. References may be
+alternatives (a tuple or list), or all required (`AllOf`), nested to any depth.
 """
 
 import re
@@ -23,7 +23,7 @@ _BETWEEN = "\x1f"
 @scorers.register("exists_match")
 @dataclass(frozen=True)
 class ExistsMatch:
-    """1 if a reference occurs in the answer as whole words; for `AllOf`, if each of its parts does."""
+    """1 if a reference occurs in the answer as whole words; for `AllOf`, if every part occurs."""
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
 
@@ -46,9 +46,10 @@ class ExistsMatch:
 
 
 def spoken_tokens(text: str) -> list[str]:
-    """Return lower-case words without punctuation.
+    """Return the lower-case words of a text without punctuation.
 
-    Each Chinese, Japanese or Korean character and each sign is a token.
+    Each Chinese, Japanese or Korean character and each sign, such as `$`, is a separate
+    token.
     """
     return _TOKEN.findall(
         unicodedata.normalize("NFKC", text).lower().translate(_separators())
@@ -56,7 +57,7 @@ def spoken_tokens(text: str) -> list[str]:
 
 
 def _find(references: object, tokens: str) -> tuple[str, ...]:
-    """Return references that occur in the tokens and together fulfil the target; empty if none do."""
+    """Return references that occur in the tokens and together satisfy the target; an empty list if they do not."""
     if isinstance(references, AllOf):
         matches: list[str] = []
         for part in references.parts:
@@ -87,7 +88,7 @@ def _is_text(references: object) -> bool:
 
 
 def _without_words(references: object) -> str | None:
-    """Return the first reference that has no tokens, or None."""
+    """Return the first reference without a token, or None."""
     if isinstance(references, AllOf):
         return _without_words(references.parts)
     if isinstance(references, (tuple, list)):
@@ -103,7 +104,7 @@ def _without_words(references: object) -> str | None:
 
 
 def _spaced(text: str) -> str:
-    """Return tokens with separators between them, so that a run of whole tokens is a plain substring."""
+    """Return tokens as one text with separators, in which a sequence of whole tokens can be searched as a substring."""
     tokens = spoken_tokens(text)
     return _BETWEEN + "".join(token + _BETWEEN for token in tokens)
 
@@ -115,7 +116,7 @@ def _spaced_reference(text: str) -> str:
 
 @cache
 def _separators() -> CategoryTable:
-    """Return a table of blanks for punctuation and invisible characters, with blanks around signs (`$`, `+`)."""
+    """Return a table for `str.translate` that makes punctuation blank and puts blanks around signs (`$`, `+`)."""
 
     def apart(character: str, category: str) -> str:
         if category[0] in "PZ" or category in ("Cc", "Cf"):

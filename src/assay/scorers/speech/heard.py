@@ -1,10 +1,11 @@
 """Transcribe speech in the output with a recogniser, and compare the transcript with the target or the model's text.
 
-The run provides the recogniser under the role `asr`. The recogniser's own errors are part of the number, so voices
-can be compared only with the same recogniser: report it with the number.
+The run provides the recogniser under the role `asr`. The error rate includes the
+recogniser's own errors, so voices are comparable only with the same recogniser: report
+its name with the rate.
 
-Speech-text consistency measures whether a model says what it writes. It compares a recogniser's transcript of the
-model's speech with the model's own text.
+Speech-text consistency measures whether a model says what it writes. It compares a
+recogniser's transcript of the model's speech with the model's own text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ from .wer import (
 
 @dataclass(frozen=True)
 class HeardRate(PooledRate, GivenModels):
-    """The error rate of a transcript by a recogniser."""
+    """Base of scorers that compute the error rate of a recogniser's transcript."""
 
     normalize: str = "none"
     instruction: str = ""
@@ -52,7 +53,10 @@ class HeardRate(PooledRate, GivenModels):
         references: Sequence[str],
         output: Output,
     ) -> Score:
-        """Return the error rate of a transcript of the output's speech, with its counts named after the metric."""
+        """Return the error rate of a transcript of the output's speech.
+
+        Its counts are stored under the name of the metric.
+        """
         speech = next(
             (medium for medium in output.media if isinstance(medium, Audio)), None
         )

@@ -1,8 +1,9 @@
-"""Two recordings compared: the signal-to-distortion ratio, and the similarity of the voices.
+"""Compare two recordings: the signal-to-distortion ratio, and the similarity of the voices.
 
-Speaker similarity is the cosine between the embeddings of two recordings' voices. The run provides the encoder under
-the role `speaker`, which answers a clip with its embedding as JSON. Numbers of different encoders cannot be compared,
-so the encoder's name is part of the metric: `sim[wavlm-large-sv]`.
+Speaker similarity is the cosine between the embeddings of two voices. The run provides
+the encoder under the role `speaker`, which replies to a clip with its embedding as
+JSON. Values from different encoders are not comparable, so the encoder's name is part
+of the metric: `sim[wavlm-large-sv]`.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_DECIBELS = 100.0
-"""The largest value that is reported. It is beyond the resolution of 16-bit audio; a perfect copy would be infinite."""
+"""The highest SI-SDR that is reported, because that of a perfect copy is infinite. 16-bit audio cannot reach it."""
 
 
 @scorers.register("si_sdr")
@@ -72,9 +73,9 @@ def si_sdr(
     reference: "NDArray[np.floating[Any]]",
     estimate: "NDArray[np.floating[Any]]",
 ) -> float:
-    """Return 10 log10(|a r|² / |a r - e|²) for the best factor a; NaN if either signal is silent.
+    """Return 10 log10(|a r|² / |a r - e|²) for reference r, estimate e and the best factor a.
 
-    The mean is not subtracted.
+    Return NaN if either signal is silent. The mean is not subtracted.
     """
     import numpy as np
 
@@ -103,9 +104,9 @@ class SpeakerSimilarity(GivenModels):
     """Cosine similarity of the voices in the output and in the reference recording, -1 to 1."""
 
     encoder: str
-    """The name of encoder and checkpoint, which becomes part of the metric's name."""
+    """The name of the encoder and its checkpoint, which becomes part of the metric's name."""
     reference: str = "target"
-    """Where the voice to match is: `target`, `input` (the first audio clip of the question), or a column."""
+    """The source of the voice to match: `target`, `input` (the first audio clip of the question), or a column."""
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     needs: ClassVar[tuple[str, ...]] = ("speaker",)
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
@@ -173,7 +174,7 @@ def cosine(
     one: Sequence[float],
     other: Sequence[float],
 ) -> float:
-    """Return the cosine of two vectors. Raise `ModelError` for vectors that have none."""
+    """Return the cosine of two vectors. Raise `ModelError` if it is undefined: for zeros or different lengths."""
     if len(one) != len(other):
         raise ModelError(
             f"embeddings of {len(one)} and {len(other)} numbers", where="role 'speaker'"
@@ -189,7 +190,7 @@ def cosine(
 
 
 def _embedding(value: object) -> Sequence[float]:
-    """Return the numbers of a reply: a list, or a dictionary with `embedding`."""
+    """Return the embedding in a reply: a list of numbers, or the entry `embedding` of a dictionary."""
     if isinstance(value, Mapping):
         numbers = value.get("embedding")
     else:

@@ -1,10 +1,12 @@
 """Normalizers of transcripts, by name.
 
-`zh` is the recipe of Chinese character error rates: simplified characters, spoken numbers, no marks, no blanks.
-二零二四年 and `2024年。` must count as the same words.
+`zh` is the usual normalization for Chinese character error rates: simplified
+characters, numbers as they are spoken, no punctuation, no blanks. With it, 二零二四年 and
+`2024年。` are equal.
 
-Whisper's normalizers come from the `whisper-normalizer` package, oddities included (`3 o'clock` becomes `30 clock`):
-a number called Whisper-compatible must reproduce them.
+Whisper's normalizers come from the `whisper-normalizer` package, with their faults (`3
+o'clock` becomes `30 clock`): a rate that is called Whisper-compatible must reproduce
+them.
 """
 
 import re
@@ -19,29 +21,29 @@ OPENCC, WETEXT = (
     Requirement("opencc", "OpenCC", "assay[speech]"),
     Requirement("wetext", "wetext", "assay[speech]"),
 )
-"""The libraries behind the normalizer."""
+"""The libraries that the normalizer `zh` needs."""
 
 _HAN_RANGES = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 HAN = f"[{_HAN_RANGES}]"
-"""A Chinese character, as part of a regular expression; 〇 is the digit zero."""
+"""A Chinese character, as part of a regular expression. 〇, the digit zero, is one as well."""
 
 _PLAIN_HAN = re.compile(f"[{_HAN_RANGES}，。！？、；：“”‘’（）《》…—]*")
 
 _HYPHEN = re.compile(r"(?<=[A-Za-z])[-‐‑](?=\d)|(?<=\d)[-‐‑](?=[A-Za-z])")
 """A hyphen inside a name, as in GPT-4o. wetext would read it as a minus before digits."""
 _DECADE = re.compile(r"(?<![\dA-Za-z])([12]\d{3})s(?![A-Za-z])")
-"""A decade in English, as 1990s. wetext would read the `s` as seconds."""
+"""A decade in English, such as 1990s. wetext would read the `s` as seconds."""
 _ZERO = {0x3007: "零"}
 
 _NARROW = {
     code + 0xFEE0: chr(code)
     for code in (*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B))
 }
-"""Full-width digits and Latin letters as plain ones."""
+"""A table that replaces full-width digits and Latin letters by ASCII characters."""
 
 
 def normalize_chinese(text: str) -> str:
-    """Return lower-case simplified text with spoken numbers, without punctuation and blanks.
+    """Return lower-case text in simplified characters, with numbers as spoken, without punctuation and blanks.
 
     Example: `normalize_chinese("2024年，臺灣。") == "二零二四年台湾"`
     """
@@ -49,7 +51,9 @@ def normalize_chinese(text: str) -> str:
 
 
 def normalize_mixed(text: str) -> str:
-    """Normalize as for Chinese, with a blank for each run of marks or blanks, so that foreign words stay separate."""
+    """Normalize as for Chinese, but keep one blank for each run of punctuation or
+    blanks, which separates foreign words.
+    """
     spoken = (
         spoken_numbers(simplify(text.translate(_NARROW)))
         .replace("'", "")
@@ -59,7 +63,7 @@ def normalize_mixed(text: str) -> str:
 
 
 def simplify(text: str) -> str:
-    """Return a text with simplified characters in place of traditional ones."""
+    """Return a text with simplified instead of traditional characters."""
     if text.isascii():
         return text
     return _converter()(text)
@@ -81,7 +85,9 @@ def strip_marks(text: str) -> str:
 
 @cache
 def _marks(instead: str | None) -> CategoryTable:
-    """Return a table that replaces punctuation, separators, controls and the ASCII signs `$+<=>^`|~` in both widths."""
+    """Return a table that replaces punctuation, separators, control characters and the
+    signs `$+<=>^`|~` in both widths.
+    """
     signs = set()
     for code in map(ord, string.punctuation):
         for mark in (chr(code), chr(code + 0xFEE0)):
@@ -141,7 +147,7 @@ _WIDE_MARKS = r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff64"
 _SEED_MARKS = re.compile(
     f"[{_ASCII_MARKS}{_LATIN_MARKS}{_CHINESE_MARKS}{_SMALL_MARKS}{_WIDE_MARKS}]"
 )
-"""The marks that seed-tts-eval removes: those of ASCII except `'`, and the Chinese ones."""
+"""The punctuation that seed-tts-eval removes: all of ASCII except `'`, and the Chinese punctuation."""
 
 MARK_SCRIPTS: dict[str, tuple[int, int]] = {
     "an Indic script": (0x0900, 0x0DFF),
@@ -156,9 +162,10 @@ MARK_SCRIPTS: dict[str, tuple[int, int]] = {
 
 @cache
 def normalizer(name: str, *, keep_blanks: bool = True) -> Normalizer:
-    """Return the normalizer with a name. It is loaded once, at its first use.
+    """Return the normalizer with this name. It is loaded at its first use.
 
-    `keep_blanks` matters for `zh` only: its recipe for characters removes blanks, but words need them.
+    `keep_blanks` matters only for `zh`, which removes blanks for character error rates.
+    Word error rates need them.
     """
     if name == "none":
         return plain_text
@@ -183,7 +190,7 @@ REQUIRES: dict[str, tuple[Requirement, ...]] = {
 
 
 def check_normalizer(name: str, scorer: str) -> None:
-    """Raise `UsageError` for a name that does not exist, before the run. Nothing is loaded."""
+    """Raise `UsageError` for the name of an unknown normalizer, without loading one."""
     if name not in NAMES:
         raise UsageError(
             f"scorer {scorer!r} has no normalizer {name!r}",
@@ -192,7 +199,9 @@ def check_normalizer(name: str, scorer: str) -> None:
 
 
 def mark_script(text: str) -> str | None:
-    """Return the script of a text that loses its vowels with its combining marks; `None` for all others."""
+    """Return the script of a text whose vowels are combining marks, which a normalizer
+    deletes; None for other scripts.
+    """
     if text.isascii():
         return None
     for character in text:

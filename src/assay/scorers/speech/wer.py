@@ -1,10 +1,11 @@
 """Error rates of transcripts by word, character or Han character, from counts of edits.
 
-Edit counts between two sequences determine every error rate. The rates of single samples cannot be averaged into the
-rate of a corpus; the counts can be added.
+Every error rate is computed from the edit counts between two sequences. The rates of
+samples cannot be averaged into the rate of a corpus, but their counts can be added.
 
-Each score is the rate of one sample. The number to report pools the counts S, D, I, N over the corpus. The
-normalizer is part of the metric's name: `wer[whisper-en]` and `wer[none]` are different metrics.
+Each score is the rate of one sample. The rate to report pools the counts S, D, I, N
+over the corpus. The normalizer is part of the metric's name: `wer[whisper-en]` and
+`wer[none]` are different metrics.
 """
 
 import re
@@ -23,10 +24,14 @@ from ..plain_text import plain_text
 from .speech_normalize import HAN, REQUIRES, check_normalizer, check_script, normalizer
 
 _SHORT = 1024
-"""Up to this product of both texts' lengths, one weighted edit distance is faster than two plain ones."""
+"""The limit for short texts: the product of both lengths up to which one weighted edit distance is faster than two."""
 _EDIT = 4096
 _WEIGHTS = (_EDIT, _EDIT, _EDIT + 1)
-"""Costs of insertion, deletion and substitution. A substitution costs 1 more, so that the sum gives both counts."""
+"""Costs of insertion, deletion and substitution.
+
+A substitution costs slightly more than the others, so that the errors and the
+substitutions can both be computed from the sum.
+"""
 
 
 class Edits(NamedTuple):
@@ -65,9 +70,10 @@ def error_rate(
     reference: Sequence[str],
     hypothesis: Sequence[str],
 ) -> float:
-    """Return only the error rate, without the kinds of edits.
+    """Return the error rate without the edit counts.
 
-    It is twice as fast, and enough to choose a reference.
+    It is twice as fast as `count_edits`, and sufficient to choose the nearest
+    reference.
     """
     distance = Levenshtein.distance(reference, hypothesis)
     if reference:
@@ -76,7 +82,7 @@ def error_rate(
 
 
 _edits = partial(tuple.__new__, Edits)
-"""Makes an `Edits` from a plain tuple, in half the time of its constructor."""
+"""Makes an `Edits` from a tuple, in half the time of its constructor."""
 
 
 def count_edits(
@@ -85,10 +91,11 @@ def count_edits(
 ) -> Edits:
     """Return the edits between two token lists, or between the characters of two texts.
 
-    The lengths fix insertions minus deletions, so errors and substitutions determine the other counts. The errors
-    beyond the difference of lengths are substitutions, unless a shortest path has an insertion and a deletion
-    instead of two of them. Only if such a path exists, the path that jiwer takes is traced, which costs more than
-    all the rest.
+    The difference of the lengths is insertions minus deletions, so the numbers of
+    errors and substitutions determine the other counts. Usually all errors beyond the
+    difference of lengths are substitutions. But a shortest path may have an insertion
+    and a deletion instead of two substitutions. Only if such a path exists, the path
+    that jiwer takes is traced, which costs more than everything else.
     """
     size = len(reference)
     length = len(hypothesis)
@@ -165,14 +172,16 @@ class PooledRate:
 
 
 class ErrorRate(PooledRate, ABC):
-    """Base of the three rates, which differ in their tokens."""
+    """Base of the three error rates. They differ in what a token is."""
 
     any_script: bool
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     keep_blanks: ClassVar[bool] = True
     compares_text: ClassVar[bool] = True
     measures_transcripts: ClassVar[bool] = True
-    """Marks a scorer for which a transcript in the prompt is a fault of the task."""
+    """Marks a scorer of transcripts. If the prompt of its task contains a transcript,
+    the task is reported as faulty.
+    """
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)
@@ -195,7 +204,7 @@ class ErrorRate(PooledRate, ABC):
         references: Sequence[str],
         text: str,
     ) -> tuple[Edits, str]:
-        """Return the edits to the nearest reference, and the normalized text."""
+        """Return the score of a transcript against the nearest reference."""
         plain = normalizer(self.normalize, keep_blanks=self.keep_blanks)(text)
         tokens = self.tokens(plain)
         expected = [self._expected(reference) for reference in references]
@@ -209,7 +218,10 @@ class ErrorRate(PooledRate, ABC):
         return count_edits(nearest, tokens), plain
 
     def _expected(self, reference: str) -> Sequence[str]:
-        """Return the tokens of a reference."""
+        """Return the tokens of a reference after normalization.
+
+        Raise if the normalizer would delete letters of its script.
+        """
         if not self.any_script:
             check_script(self.normalize, reference, self.kind)
         if self.normalize == "none":
@@ -219,21 +231,21 @@ class ErrorRate(PooledRate, ABC):
     @staticmethod
     @abstractmethod
     def tokens(text: str) -> Sequence[str]:
-        """Return the tokens that are counted."""
+        """Return the tokens of a text that are counted: words or characters."""
 
 
 @scorers.register("wer")
 @dataclass(frozen=True)
 class WordErrorRate(ErrorRate):
-    """Word error rate: wrong, missing and added words per word of the reference.
+    """Word error rate: wrong, missing and added words, divided by the words of the reference.
 
-    It exceeds 1 if the model keeps talking.
+    It exceeds 1 if the model writes many more words than the reference has.
     """
 
     normalize: str = "none"
     """`none`, `whisper-en`, `whisper-basic` or `zh`."""
     any_script: bool = False
-    """Allow `whisper-basic` for scripts whose vowels it deletes, to reproduce a published number."""
+    """Whether `whisper-basic` is allowed for scripts whose vowels it deletes, to reproduce a published value."""
     kind: ClassVar[str] = "wer"
 
     @staticmethod
@@ -244,7 +256,7 @@ class WordErrorRate(ErrorRate):
 @scorers.register("cer")
 @dataclass(frozen=True)
 class CharacterErrorRate(ErrorRate):
-    """Character error rate. Blanks between words count, as in jiwer, unless the normalizer removes them."""
+    """Character error rate. Blanks between words are characters, as in jiwer, unless the normalizer removes them."""
 
     normalize: str = "none"
     any_script: bool = False
@@ -259,7 +271,7 @@ class CharacterErrorRate(ErrorRate):
 @scorers.register("mer")
 @dataclass(frozen=True)
 class MixedErrorRate(ErrorRate):
-    """Mixed error rate for Chinese with other languages in it: a token is a Han character or a Latin word."""
+    """Mixed error rate, for Chinese with foreign words: a token is a Han character or a word of another script."""
 
     normalize: str = "none"
     any_script: bool = False
@@ -271,7 +283,7 @@ class MixedErrorRate(ErrorRate):
 
 
 def rate_details(edits: Edits, metric: str) -> dict[str, int | str]:
-    """Return the counts that a summarizer pools, and the name of the metric."""
+    """Return the details of a score: the counts that a summarizer pools, and the name of the metric."""
     substitutions, deletions, insertions, size = edits
     return {
         "S": substitutions,
@@ -290,5 +302,5 @@ def _plain(
     keep_blanks: bool,
     reference: str,
 ) -> str:
-    """Normalize a reference, with a cache: references repeat over candidates, epochs and models."""
+    """Return a normalized reference. Results are cached, because candidates, epochs and models share references."""
     return normalizer(normalize, keep_blanks=keep_blanks)(reference)

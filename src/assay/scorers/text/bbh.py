@@ -1,8 +1,8 @@
 """BIG-Bench Hard: compare the text after "the answer is" with the target, exactly and leniently.
 
-`exact` is the published comparison: the rest of the line after the first "the answer is", without its final period,
-must equal the target. `lenient` also accepts another case, quotes or Markdown around it, and an option's letter
-followed by its text.
+`exact` is the published comparison: the rest of the line after the first "the answer
+is", without its final period, must equal the target. `lenient` also accepts different
+case, quotes or Markdown around the answer, and an option's letter followed by its text.
 """
 
 import re
@@ -27,9 +27,7 @@ class Bbh:
     """`exact` and `lenient` match of the final answer."""
 
     answer: Literal["declared", "first_line"] = "declared"
-    """The location of the answer: after "the answer is", or alone on the first line for prompts without worked
-    steps.
-    """
+    """Where the answer is: after "the answer is", or on the first line for prompts without worked steps."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __post_init__(self) -> None:
@@ -98,7 +96,10 @@ def same_answer(
     found: str,
     target: str,
 ) -> bool:
-    """Return True if answer and target are the same apart from form. An option `(B)` is compared by its letter."""
+    """Return True if answer and target are equal except for case, blanks and marks.
+
+    An option `(B)` is compared by letter.
+    """
     expected = target.strip()
     unwrapped = found.strip(_WRAPPING)
     answer = unwrapped.removesuffix(".").strip(_WRAPPING)
@@ -114,5 +115,5 @@ def same_answer(
 
 
 def _folded(text: str) -> str:
-    """Return the text without case, and with single blanks."""
+    """Return the text in folded case with single blanks."""
     return " ".join(text.split()).casefold()

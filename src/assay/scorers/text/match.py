@@ -1,9 +1,11 @@
 """Check whether there is an answer, and whether it equals, contains or matches the target.
 
-A text is searched as separate words, not as a part of longer ones. `4` is not in `42`, `4.5`, `4,000` or `-4`, `Rome`
-not in `Jerome`, `can` not in `can't`, `C` not in `C++`; `4` is in `4.`, `4.0` and `$4`, `Rome` in `Rome's`. Scripts
-that write words without blanks between them (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan), and Korean, whose
-particles follow a word without one, have no such edges: there a text may be anywhere.
+A target must occur as separate words, not within longer ones. `4` is not in `42`,
+`4.5`, `4,000` or `-4`, `Rome` not in `Jerome`, `can` not in `can't`, `C` not in `C++`;
+`4` is in `4.`, `4.0` and `$4`, `Rome` in `Rome's`. This rule does not apply to scripts
+that write words without blanks between them (Chinese, Japanese, Thai, Lao, Khmer,
+Burmese, Tibetan), nor to Korean, whose particles follow a word without a blank: there a
+target may occur anywhere.
 """
 
 import re
@@ -36,7 +38,7 @@ from .normalize_text import (
 
 @scorers.register("answered")
 def answered(sample: Sample, output: Output) -> Score:
-    """Return 1 if the model gave text, media, JSON or likelihoods; 0 for an empty answer."""
+    """Return 1 if the output has text, media, JSON or likelihoods; 0 if it is empty."""
     has_answer = (
         output.likelihoods
         or output.media
@@ -54,22 +56,22 @@ _NO_BREAKS = (
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-"""Thai, Lao, Tibetan, Burmese, Khmer, Hangul, kana and Han."""
+"""Scripts without blanks between words: Thai, Lao, Tibetan, Burmese, Khmer, Hangul, kana and Han."""
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0963\u0966-\u0dff"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u200c\u200d"
 )
-"""Accents and vowel signs: parts of a word that Python does not count as letters."""
+"""Accents and vowel signs: parts of a word that Python does not classify as letters."""
 _ANY_LETTER = f"(?:[^\\W{_NO_BREAKS}]|[{_MARKS}])"
 PLACES = 50
-"""Occurrences of a target that are checked one by one. For more of them, a compiled pattern is faster."""
+"""The number of occurrences of a target that are checked one by one. For more, a compiled pattern is faster."""
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _SIGNED = re.compile(r"[+-]\.?\d")
 _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 
 
 def has_words(text: str, words: str) -> bool:
-    """Return True if `words` is in `text` as whole words and numbers. Blanks at its ends do not count."""
+    """Return True if `words` occurs in `text` as whole words and numbers. Blanks around `words` are ignored."""
     is_ascii = text.isascii()
     words, before, after = _edges(words, is_ascii)
     if not is_ascii:
@@ -92,7 +94,7 @@ def _edges(
     words: str,
     is_ascii: bool,
 ) -> "tuple[str, re.Pattern[str], re.Pattern[str]]":
-    """Return a target in comparable form, and patterns of what must not precede and follow it.
+    """Return a target in plain form, and the patterns that must not match before and after it.
 
     Results are cached, because every model is scored against the same targets.
     """
@@ -164,7 +166,7 @@ def _after(kind: str, is_ascii: bool) -> "re.Pattern[str]":
 @scorers.register("exact_match")
 @dataclass(frozen=True)
 class ExactMatch:
-    """1 if the answer equals a target, apart from blanks at the ends; else 0."""
+    """1 if the answer equals a target, except for surrounding blanks; otherwise 0."""
 
     ignore_case: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
@@ -190,10 +192,12 @@ class ExactMatch:
 @scorers.register("quasi_exact")
 @dataclass(frozen=True)
 class QuasiExactMatch(AgainstTargets):
-    """1 if answer and target have the same words, apart from case, punctuation and English articles, as in SQuAD."""
+    """1 if answer and target have the same words, except for case, punctuation and English articles, as in SQuAD."""
 
     tokens: str = "words"
-    """`words` is SQuAD's normalizer; `cjk` strips all Unicode punctuation and compares CJK text by character."""
+    """How words are compared. `words` is SQuAD's normalizer; `cjk` removes all
+    punctuation and compares CJK by character.
+    """
 
     def __post_init__(self) -> None:
         check_option("quasi_exact", "tokens", self.tokens, ("words", "cjk"))
@@ -203,7 +207,7 @@ class QuasiExactMatch(AgainstTargets):
         output: Output,
         targets: tuple[str, ...],
     ) -> Score:
-        """Return the score of an answer against the best target."""
+        """Return the score of an answer against the target that fits best."""
         if self.tokens == "cjk":
             words = tuple(cjk_words(output.text))
             words_of_target = cjk_words_of_target
@@ -217,14 +221,15 @@ class QuasiExactMatch(AgainstTargets):
 @scorers.register("includes")
 @dataclass(frozen=True)
 class Includes:
-    """1 if a target is in the answer as separate words; for `AllOf`, if each of its parts is.
+    """1 if a target occurs in the answer as separate words; for an `AllOf` target, if every part does.
 
-    `4` is not in `42`. In a script without blanks between words, such as Chinese, it may be anywhere.
+    `4` is not in `42`. In a script without blanks between words, such as Chinese, a
+    target may occur anywhere.
     """
 
     ignore_case: bool = True
     substring: bool = False
-    """Also count a target within longer words: `Rome` in `Jerome`."""
+    """Whether a target also counts within a longer word: `Rome` in `Jerome`."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     compares_text: ClassVar[bool] = True
 
@@ -269,7 +274,7 @@ class Includes:
 
 
 def _texts(target: object) -> Iterator[str]:
-    """Yield every text of a target, including those of its parts."""
+    """Yield all texts of a target, including the parts of an `AllOf`."""
     if isinstance(target, AllOf):
         parts = target.parts
     else:
@@ -281,9 +286,9 @@ def _texts(target: object) -> Iterator[str]:
 @scorers.register("regex")
 @dataclass(frozen=True)
 class Regex:
-    """1 if the text that a pattern captures equals a target; without a target, if the pattern matches at all.
+    """1 if the text captured by a pattern equals a target; without a target, 1 if the pattern matches at all.
 
-    The pattern comes from the task author: a slow one is slow on every long answer.
+    The task author writes the pattern. A slow pattern is slow on every long answer.
     """
 
     pattern: str
@@ -336,7 +341,7 @@ class Regex:
         )
 
     def _find(self, text: str) -> re.Match[str] | None:
-        """Return the first or last match of the pattern; None if there is none, or if it does not include the group."""
+        """Return the first or last match of the pattern; None without a match, or if the group is not part of it."""
         matches = _compile(self.pattern, self.ignore_case).finditer(text)
         if self.match == "first":
             match = next(matches, None)
@@ -355,7 +360,9 @@ class Regex:
         return 1 if is_only_one else 0
 
     def _comparable(self, text: str) -> str:
-        """Return a text in its plain form, without surrounding blanks, and in one case if `ignore_case`."""
+        """Return a text in its plain form (`plain_text`), without surrounding blanks,
+        and with `ignore_case` in folded case.
+        """
         plain = plain_text(text).strip()
         return plain.casefold() if self.ignore_case else plain
 

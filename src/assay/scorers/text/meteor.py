@@ -1,17 +1,19 @@
 """METEOR 1.5 and nltk's METEOR, and the tokenizer of caption scores.
 
-The tokenizer returns Penn Treebank words in lower case, without most punctuation. It gives the tokens of Stanford's
-tokenizer, which coco-caption runs in Java before it counts anything. It keeps two faults of that pipeline, because
-every published number has them: brackets stay, as `-lrb-` and `-rrb-`, since its list of marks to remove is in
-capitals; and so do runs such as `!!`.
+The tokenizer returns Penn Treebank words in lower case, without most punctuation. It
+gives the tokens of Stanford's tokenizer, which coco-caption runs in Java first. It
+keeps two faults of that pipeline, because every published value has them. Brackets are
+kept, as `-lrb-` and `-rrb-`, because the list of marks to remove is in capitals. Runs
+such as `!!` are kept, too.
 
-METEOR 1.5 runs a Java program. Its jar comes from the `pycocoevalcap` package, or from a given path. Captions are
-tokenized as in coco-caption. The value of one sample is its segment score. The summarizer `meteor` computes the number
-to report from `details`; it is not the mean of the segment scores.
+METEOR 1.5 runs a Java program. Its jar comes from the `pycocoevalcap` package, or from
+a given path. Captions are tokenized as in coco-caption. The value of one sample is its
+segment score. The summarizer `meteor` computes the value to report from `details`; it
+is not the mean of the segment scores.
 
-nltk's METEOR is a different number, with synonyms from WordNet, which nltk does not include.
-
-"a cat" against itself is 0.9375 here and 1 with METEOR 1.5. Texts are split at blanks, as in nltk's own examples.
+nltk's METEOR is a different metric, with synonyms from WordNet, which nltk does not
+include. Its value for "a cat" against itself is 0.9375; with METEOR 1.5 it is 1. Texts
+are split at blanks, as in nltk's own examples.
 """
 
 import re
@@ -84,7 +86,7 @@ _TOKEN = re.compile(
 
 
 def ptb_tokens(text: str) -> list[str]:
-    """Return the words of a caption, as caption scores count them."""
+    """Return the words of a caption as caption metrics tokenize it."""
     plain = text.translate(_ALIKE).lower()
     plain = _YOU_ALL.sub("y' ", _TIS.sub(r"'t \1", plain))
     plain = _JOINED.sub(lambda match: " ".join(filter(None, match.groups())), plain)
@@ -103,7 +105,7 @@ _CARRIER = Requirement(
     "pycocoevalcap",
 )
 SIZE = 23
-"""The number of counts in a line of METEOR's output."""
+"""The number of values in a line of METEOR's output."""
 _CHUNKS, _SAID, _MEANT = 20, 21, 22
 
 
@@ -113,7 +115,10 @@ class Meteor:
     """METEOR of one caption against all its references, 0 to 1."""
 
     jar: str = ""
-    """The path of meteor-1.5.jar, with its `data` folder in the same place; by default the one in `pycocoevalcap`."""
+    """The path of meteor-1.5.jar, which needs its `data` folder next to it.
+
+    By default the jar in `pycocoevalcap` is used.
+    """
     language: str = "en"
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     summarizers: ClassVar[tuple[str, ...]] = ("meteor",)
@@ -135,7 +140,7 @@ class Meteor:
 
 
 class Program:
-    """A running METEOR process, which scores line by line and ends with this process."""
+    """A running METEOR process, which scores one line at a time. It ends when the Python process ends."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._lock = Lock()
@@ -152,7 +157,7 @@ class Program:
         caption: str,
         references: Sequence[str],
     ) -> tuple[list[float], float]:
-        """Return the counts to pool and the score of the segment."""
+        """Return the statistics to pool over the corpus, and the score of the segment."""
         with self._lock:
             counts = self._ask(" ||| ".join(["SCORE", *references, caption]))
             segment = self._ask(f"EVAL ||| {counts}")
@@ -172,7 +177,7 @@ class Program:
         return numbers, float(segment)
 
     def _ask(self, line: str) -> str:
-        """Write a line and return the answer."""
+        """Write a line to the process, and return the line that it replies."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(f"{line}\n")
@@ -198,7 +203,7 @@ class Program:
 
 
 def _line(text: str) -> str:
-    """Return a text's tokens on one line, without `|||`, which separates METEOR's fields."""
+    """Return the tokens of a text on one line. `|||` is removed, because it separates METEOR's fields."""
     return " ".join(ptb_tokens(text.replace("|||", " ")))
 
 
@@ -262,7 +267,7 @@ class MeteorNltk(AgainstTargets):
         output: Output,
         targets: tuple[str, ...],
     ) -> Score:
-        """Return nltk's METEOR of an answer."""
+        """Return the score of an answer: nltk's METEOR against its best reference."""
         from nltk.translate.meteor_score import meteor_score
 
         return Score(

@@ -1,9 +1,10 @@
 """Normalizers of short answers: SQuAD's, one for text in other scripts, and the VQA benchmark's.
 
-The VQA normalizer changes punctuation, number words, articles and contractions. Its oddities stay because published
-numbers depend on them. A mark next to a blank is deleted and any other becomes a blank. If the text has a comma between
-digits, every mark is deleted. At most 32 periods are removed. VLMEvalKit's copy differs in one point: a period after a
-digit stays, so that `2.` does not equal `2`.
+The VQA normalizer changes punctuation, number words, articles and contractions. Its
+oddities are kept because published values depend on them. A punctuation mark next to a
+blank is deleted, and any other becomes a blank. If the text has a comma between digits,
+every mark is deleted. At most 32 periods are removed. VLMEvalKit's copy differs in one
+point: it keeps a period after a digit, so that `2.` does not equal `2`.
 """
 
 import re
@@ -23,9 +24,9 @@ _LETTERS_AND_DIGITS = (
     .ljust(256)
     .translate(_LOWER)
 )
-"""For each byte: the lower-case letter for a capital, a blank for anything but letters and digits.
+"""A table for `bytes.translate`: lower case for capital letters, a blank for everything except letters and digits.
 
-Translating bytes is 10 times faster.
+It is 10 times faster than a regular expression.
 """
 _ASCII_PUNCTUATION = {ord(mark): None for mark in string.punctuation}
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -41,7 +42,9 @@ _CJK_OR_WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
 
 
 def ascii_words(text: str) -> list[str]:
-    """Return lower-case runs of ASCII letters and digits, as the published ROUGE script counts them."""
+    """Return the lower-case runs of ASCII letters and digits in a text, which the
+    published ROUGE script counts as words.
+    """
     if text.isascii():
         words_and_blanks = text.encode().translate(_LETTERS_AND_DIGITS)
         return words_and_blanks.decode().split()
@@ -51,7 +54,8 @@ def ascii_words(text: str) -> list[str]:
 def squad_words(text: str) -> list[str]:
     """Return lower-case words without ASCII punctuation and English articles, as SQuAD's script compares them.
 
-    The script joins the parts around a mark: `3.5` and `35` become equal. Marks outside ASCII stay.
+    The script deletes a mark within a word: `3.5` becomes `35`. Punctuation outside
+    ASCII is kept.
     """
     if text.isascii():
         plain = text.encode().translate(_LOWER, _MARKS).decode()
@@ -65,9 +69,10 @@ def squad_words(text: str) -> list[str]:
 
 
 def cjk_words(text: str) -> list[str]:
-    """Return lower-case tokens: each Chinese, Japanese or Korean character alone, other words whole.
+    """Return lower-case tokens: each Chinese, Japanese or Korean character, and other words as a whole.
 
-    Width variants are unified, and every Unicode punctuation mark ends a word. Articles stay: only English has them.
+    Full-width and half-width forms are unified, and every Unicode punctuation mark ends
+    a word. Articles are kept, because only English has them.
     """
     narrow = unicodedata.normalize("NFKC", plain_text(text))
     plain = narrow.lower().translate(_unicode_punctuation())
@@ -84,7 +89,7 @@ def _unicode_punctuation() -> CategoryTable:
 
 @lru_cache(maxsize=8192)
 def squad_words_of_target(text: str) -> tuple[str, ...]:
-    """Return `squad_words` of a target from a cache: targets repeat over candidates, epochs and models."""
+    """Return `squad_words` of a target. Results are cached, because candidates, epochs and models share targets."""
     return tuple(squad_words(text))
 
 
@@ -138,7 +143,7 @@ CONTRACTIONS = {
     # The published table has this one the wrong way round.
     "somebody'd": "somebodyd"
 }
-"""Misspellings without one of their apostrophes: `dont` is `don't`."""
+"""Contractions by their spelling without one of their apostrophes: `dont` -> `don't`."""
 
 
 def flatten(text: str) -> str:
@@ -147,7 +152,7 @@ def flatten(text: str) -> str:
 
 
 def strip_marks(text: str, *, as_vlmeval: bool = False) -> str:
-    """Return the text with punctuation deleted or turned to blanks. Case and apostrophes stay."""
+    """Return the text with punctuation deleted or replaced by blanks. Case and apostrophes are kept."""
     has_digit_comma = _DIGIT_COMMA.search(text) is not None
     plain = text
     for mark in _VQA_MARKS:
@@ -162,7 +167,7 @@ def strip_marks(text: str, *, as_vlmeval: bool = False) -> str:
 
 
 def plain_words(text: str) -> str:
-    """Return a text in lower case with digits for number words, without articles, and with apostrophes put back."""
+    """Return a text in lower case, with digits for number words, without articles, and with apostrophes restored."""
     words = (_NUMBER_WORDS.get(word, word) for word in text.lower().split())
     return " ".join(
         CONTRACTIONS.get(word, word) for word in words if word not in _VQA_ARTICLES
@@ -170,5 +175,5 @@ def plain_words(text: str) -> str:
 
 
 def vqa_normal(text: str, *, as_vlmeval: bool = False) -> str:
-    """Return a short answer in the form that the VQA benchmark, or VLMEvalKit, compares."""
+    """Return a short answer normalized for comparison, as in the VQA benchmark or in VLMEvalKit."""
     return plain_words(strip_marks(flatten(text), as_vlmeval=as_vlmeval))

@@ -1,7 +1,8 @@
-"""Perplexity: how surprised a model is by a text. Scores have log-likelihoods and counts; the summarizer divides them.
+"""Perplexity: how improbable a text is for a model. A score has the log-likelihood and the counts to divide it by.
 
-The value of one text is its bits per byte, which can be compared across tokenizers. The perplexity of a corpus is
-computed from all its texts together, and is never the mean of their perplexities.
+The value of one text is its bits per byte, which can be compared across tokenizers. The
+perplexity of a corpus is computed from all its texts together, and is never the mean of
+their perplexities.
 """
 
 import math
@@ -17,7 +18,7 @@ from ..answers import no_target
 @scorers.register("perplexity")
 @dataclass(frozen=True)
 class Perplexity:
-    """Bits per byte of one text. `details` has the counts for token, word and byte perplexity."""
+    """Bits per byte of one text. `details` has the counts for perplexity per token, per word and per byte."""
 
     column: str | None = None
     """The column whose text the model scored; the question by default."""
@@ -50,7 +51,7 @@ class Perplexity:
 @scorers.register("last_word")
 @dataclass(frozen=True)
 class LastWord:
-    """LAMBADA: 1 if greedy decoding writes the last word. `details` has its likelihood for the perplexity."""
+    """LAMBADA: 1 if greedy decoding produces the last word. `details` has its log-likelihood for the perplexity."""
 
     reads: ClassVar[tuple[str, ...]] = ("likelihood",)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "item_perplexity")
@@ -67,7 +68,7 @@ def _weighed_text(
     sample: Sample,
     column: str | None,
 ) -> str:
-    """Return the text that the model scored; empty if the column has none."""
+    """Return the text whose likelihood the model computed; empty if the column has none."""
     if column is not None:
         value: Any = sample.fields.get(column)
         return value if isinstance(value, str) else ""
@@ -77,7 +78,7 @@ def _weighed_text(
 
 
 def _only_likelihood(output: Output) -> Likelihood | None:
-    """Return the only likelihood of an output, or None if there are several or it is not finite."""
+    """Return the log-likelihood of an output; None unless there is exactly one and it is finite."""
     if len(output.likelihoods) != 1 or not math.isfinite(output.likelihoods[0].logprob):
         return None
     return output.likelihoods[0]

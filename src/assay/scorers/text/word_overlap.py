@@ -1,11 +1,13 @@
 """The overlap of words with a target: ROUGE and token F1.
 
-ROUGE counts the n-grams, or the longest common subsequence, that a summary shares with its reference. The values are
-those of the rouge-score library. rapidfuzz computes the longest common subsequence, because the library fills a table
-in Python for it. `words: ascii` finds nothing in other scripts.
+ROUGE counts the n-grams, or the longest common subsequence, that a summary shares with
+its reference. The values equal those of the rouge-score library. The longest common
+subsequence is computed with rapidfuzz, because the library's own code for it is slow.
+With `words: ascii`, texts in other scripts have no words.
 
-Token F1 is the overlap of the answer's words with the target's words, counted as multisets. `no no no` against `no`
-scores 0.5: every occurrence of a word counts. The best target counts.
+Token F1 is the overlap of the answer's words with the target's words, counted as
+multisets: the answer `no no no` scores 0.5 against `no`. Of several targets, the best
+one counts.
 """
 
 from collections import Counter
@@ -39,13 +41,13 @@ class Rouge:
     """F-measures `rouge1`, `rouge2` and `rougeL`, each against its best reference."""
 
     stemmer: bool = False
-    """Cut off English word endings first, as many papers do."""
+    """Whether English word endings are removed first, as in many papers."""
     words: str = "ascii"
     """`ascii` as in the published script; `cjk` for text with Chinese, Japanese or Korean in it."""
     lsum: bool = False
-    """Also give `rougeLsum`, with lines as sentences.
+    """Whether `rougeLsum` is also computed, with lines as sentences.
 
-    The library's own table in Python makes it slow on long texts.
+    It is slow on long texts, because the library fills a table in Python.
     """
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     keeps_unicode_form: ClassVar[bool] = True
@@ -55,7 +57,7 @@ class Rouge:
 
     @property
     def requires(self) -> tuple[Requirement, ...]:
-        """The library, if one of its parts is used."""
+        """The rouge-score library, if the options need a part of it."""
         if self.stemmer or self.lsum:
             return (_ROUGE_SCORE,)
         return ()
@@ -98,7 +100,7 @@ class Rouge:
         )[0]
 
     def _by_lines(self, reference: str, answer: str) -> tuple[float, float, float]:
-        """Return F-measure, precision and recall of `rougeLsum`."""
+        """Return F-measure, precision and recall of `rougeLsum`, which compares line by line."""
         module = _ROUGE_SCORE.library(
             "rouge_score.rouge_scorer", "scorer 'rouge', option `lsum`"
         )
@@ -121,7 +123,7 @@ class Rouge:
         reference: Sequence[str],
         answer: Sequence[str],
     ) -> dict[str, tuple[float, float, float]]:
-        """Return F-measure, precision and recall of each ROUGE against one reference."""
+        """Return F-measure, precision and recall of each ROUGE metric against one reference."""
         return {
             "rouge1": _ngram_score(reference, answer, 1),
             "rouge2": _ngram_score(reference, answer, 2),
@@ -147,7 +149,7 @@ def _common(
     reference: Sequence[str],
     answer: Sequence[str],
 ) -> int:
-    """Return the length of a longest common subsequence."""
+    """Return the length of the longest common subsequence of two token lists."""
     return int(LCSseq.similarity(reference, answer))
 
 
@@ -156,7 +158,7 @@ def _ngram_score(
     answer: Sequence[str],
     n: int,
 ) -> tuple[float, float, float]:
-    """Return F-measure, precision and recall of shared n-grams."""
+    """Return F-measure, precision and recall of the n-grams that two token lists share."""
     reference_grams = _ngrams(reference, n)
     grams = _ngrams(answer, n)
     left = Counter(reference_grams)
@@ -205,7 +207,9 @@ class TokenF1(AgainstTargets):
 
     compares_text: ClassVar[bool] = True
     tokens: str = "words"
-    """`words` is SQuAD's normalizer; `cjk` takes each CJK character as a token and strips all Unicode punctuation."""
+    """How words are compared. `words` is SQuAD's normalizer; `cjk` removes all
+    punctuation and compares CJK by character.
+    """
 
     def __post_init__(self) -> None:
         check_option("f1", "tokens", self.tokens, ("words", "cjk"))
@@ -215,7 +219,7 @@ class TokenF1(AgainstTargets):
         output: Output,
         targets: tuple[str, ...],
     ) -> Score:
-        """Return the score of an answer against the best target."""
+        """Return the score of an answer against the target that fits best."""
         is_cjk = self.tokens == "cjk"
         if is_cjk:
             words = cjk_words(output.text)

@@ -1,12 +1,14 @@
 """ANLS and ANLS*: edit similarity of an answer to a target, for plain and for structured answers.
 
-For a plain answer, s = 1 - edits / length of the longer one, on lower-case text with single blanks; 0 if s < 0.5. The
-best target counts.
+For a plain answer, s = 1 - edits / length of the longer text, on lower-case text with
+single blanks; 0 if s < 0.5. Of several targets, the best one counts.
 
-ANLS* compares structured answers: lists in any order, records by key, alternatives as tuples. A target is a tree of
-dictionaries, lists and texts; a tuple in it means any one of its entries. The score is the sum of ANLS over leaves,
-divided by the number of leaves that either side has, so that missing and invented items both lower it. List items are
-paired for the best total by the Hungarian method, implemented here because scipy is not part of the base install.
+ANLS* compares structured answers: lists in any order, records by key, alternatives as
+tuples. A target is a tree of dictionaries, lists and texts; a tuple in it means any one
+of its entries. The score is the sum of ANLS over the leaves, divided by the number of
+leaves in the answer or the target, so that both missing and invented items lower it.
+List items are paired for the best total by the Hungarian method, implemented here
+because scipy is not part of the base install.
 """
 
 import json
@@ -23,7 +25,10 @@ from ..scorer_options import check_option
 
 
 def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return (row, column) of each pair, sorted by row. There are as many pairs as the shorter side has items."""
+    """Return the pairs (row, column) with the highest total weight, sorted by row.
+
+    Each row and each column is in at most one pair; all of the shorter side are paired.
+    """
     if not weights or not weights[0]:
         return []
     if len(weights) <= len(weights[0]):
@@ -36,7 +41,7 @@ def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return the best pairs by shortest augmenting paths with potentials.
+    """Return the best pairs, found by shortest augmenting paths with potentials.
 
     Rows and columns count from 1 here. Row 0 and column 0 are auxiliary.
     """
@@ -93,10 +98,12 @@ THRESHOLD = 0.5
 @scorers.register("anls")
 @dataclass(frozen=True)
 class Anls(AgainstTargets):
-    """Normalized edit similarity to the best target, 0 below one half."""
+    """Edit similarity of the answer to the nearest target, 0 to 1. Values below one half count as 0."""
 
     v: Lengths = "definition"
-    """`vlmevalkit` measures lengths before repeated blanks are removed, so that extra blanks raise the score."""
+    """The variant. `vlmevalkit` measures lengths before repeated blanks are removed, so
+    that extra blanks raise the score.
+    """
     keeps_unicode_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -107,7 +114,7 @@ class Anls(AgainstTargets):
         output: Output,
         targets: tuple[str, ...],
     ) -> Score:
-        """Return the score of an answer against the best target."""
+        """Return the score of an answer against the target that fits best."""
         answer = output.text
         best = max(similarity(target, answer, self.v) for target in targets)
         return Score(
@@ -122,7 +129,7 @@ def similarity(
     answer: str,
     v: Lengths = "definition",
 ) -> float:
-    """Return 1 - edits / longer length; two empty texts are equal."""
+    """Return 1 - edits / length of the longer text: 1 for equal texts, also for two empty ones."""
     from rapidfuzz.distance import Levenshtein
 
     plain_target = squeezed(target)
@@ -143,7 +150,7 @@ def apply_threshold(similar: float) -> float:
 
 
 def squeezed(text: str) -> str:
-    """Return a text in lower case, with single blanks and none at the ends."""
+    """Return a text in lower case, with single blanks and none at its ends."""
     return " ".join(text.lower().split())
 
 
@@ -152,13 +159,13 @@ _EQUAL_FIRST = 1e-9
 _OPENING = re.compile(r"[{\[]")
 _MOST_TRIES = 1000
 Fit = tuple[float, int]
-"""The sum of leaf scores, and the number of leaves."""
+"""How well a tree fits: the sum of the leaf scores, and the number of leaves."""
 
 
 @scorers.register("anls_star")
 @dataclass(frozen=True)
 class AnlsStar:
-    """ANLS over a structured answer: the output's JSON, or JSON in its text; a plain text for a plain target."""
+    """ANLS* of an answer: its JSON, or the JSON in its text; the text itself if the target is a text."""
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     keeps_unicode_form: ClassVar[bool] = True
@@ -235,7 +242,7 @@ def _fit_lists(
     target: list[Any],
     answer: list[Any],
 ) -> Fit:
-    """Return the best fit of two lists over all pairings of their items."""
+    """Return the best fit of two lists, over all ways to pair their items."""
     fits = []
     worth = []
     for expected in target:
@@ -265,7 +272,7 @@ def _unpaired_leaves(
     items: list[Any],
     paired: set[int],
 ) -> int:
-    """Return the number of leaves in the items of a list that are paired with no item of the other list."""
+    """Return the number of leaves in the items of a list that were not paired with an item of the other list."""
     leaves = 0
     for index, item in enumerate(items):
         if index not in paired:
@@ -281,7 +288,7 @@ def _is_same(expected: object, item: object) -> bool:
 
 
 def _leaves(tree: object) -> int:
-    """Return the number of leaves of a tree; of alternatives, the one with the most leaves counts."""
+    """Return the number of leaves of a tree. Of alternatives, the one with most leaves counts."""
     if isinstance(tree, tuple):
         return max(_leaves(option) for option in tree)
     if isinstance(tree, Mapping):
@@ -292,7 +299,7 @@ def _leaves(tree: object) -> int:
 
 
 def _longer(target: object, answer: object) -> int:
-    """Return the number of leaves of the larger tree."""
+    """Return the number of leaves of one of two trees, whichever has more."""
     return max(_leaves(target), _leaves(answer))
 
 

@@ -1,8 +1,8 @@
 """Compare the box that the model gives for an object with the object's true box.
 
-Coordinates are pixels, shares of the image (0 to 1) or thousandths of it (0 to 1000). The task names the scale; it is
-never guessed. If answer and target have different scales, the image's size comes from the columns `width` and
-`height`.
+Coordinates are pixels, shares of the image (0 to 1) or thousandths of it (0 to 1000).
+The task specifies the scale; it is never guessed. If answer and target have different
+scales, the image's size comes from the columns `width` and `height`.
 """
 
 import math
@@ -36,7 +36,9 @@ _BARE = re.compile(
 @scorers.register("box_iou")
 @dataclass(frozen=True)
 class BoxIou:
-    """Overlap of the box in the answer with the target's, and 1 if it reaches the threshold, as in RefCOCO."""
+    """Two metrics, as in RefCOCO: the overlap of the answer's box with the target's,
+    and 1 if it reaches the threshold.
+    """
 
     scale: Scale = "pixels"
     """The unit of the answer: `pixels`, `unit` (0 to 1) or `thousand` (0 to 1000)."""
@@ -54,7 +56,7 @@ class BoxIou:
 
     @property
     def accuracy(self) -> str:
-        """The name of the share of boxes that reach the threshold: `acc@0.5`."""
+        """The name of the metric for the share of boxes that reach the threshold: `acc@0.5`."""
         return f"acc@{self.threshold:g}"
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -92,7 +94,7 @@ class BoxIou:
 
 
 def find_box(text: str) -> Box | None:
-    """Return the first box in a text: `[x1, y1, x2, y2]`, `(x1,y1),(x2,y2)`, or a text of four numbers only."""
+    """Return the first box in a text: `[x1, y1, x2, y2]`, `(x1,y1),(x2,y2)`, or a text that is only four numbers."""
     matches = [
         match for pattern in (_FOUR, _TWO_POINTS) if (match := pattern.search(text))
     ]
@@ -107,7 +109,7 @@ def find_box(text: str) -> Box | None:
 
 
 def as_box(value: object) -> Box | None:
-    """Return four finite numbers as a box. A text is searched for one; anything else is `None`."""
+    """Return a box from four finite numbers, or from a text that contains one; None for anything else."""
     if isinstance(value, str):
         return find_box(value)
     if not isinstance(value, Sequence) or len(value) != 4:
@@ -123,7 +125,7 @@ def as_box(value: object) -> Box | None:
 
 
 def corners_of(box: Box, corners: Corners) -> Box:
-    """Return the box as its two corners, the upper left one first."""
+    """Return the box as two corners, the upper left one first."""
     x, y, second_x, second_y = box
     if corners == "xywh":
         second_x = x + second_x
@@ -132,7 +134,7 @@ def corners_of(box: Box, corners: Corners) -> Box:
 
 
 def iou(one: Box, other: Box) -> float:
-    """Return intersection over union, 0 to 1; two equal boxes without area give 0."""
+    """Return the intersection over union of two boxes, 0 to 1; 0 for boxes without area, even if they are equal."""
     left = max(one[0], other[0])
     top = max(one[1], other[1])
     right = min(one[2], other[2])
@@ -156,7 +158,7 @@ def _in_shares(
     scale: Scale,
     size: tuple[float, float],
 ) -> Box:
-    """Return the box in shares of the image. With a size of 1 x 1 it stays the same."""
+    """Return the box in shares of the image's width and height. A size of 1 x 1 leaves it unchanged."""
     units = {"pixels": size, "unit": (1.0, 1.0), "thousand": (1000.0, 1000.0)}
     width, height = units[scale]
     return box[0] / width, box[1] / height, box[2] / width, box[3] / height

@@ -1,11 +1,13 @@
 """Captions: the counts for BLEU, ROUGE-L and CIDEr, and SPICE by its own program.
 
-The value of one sample is its ROUGE-L. The summarizer `caption` computes the rest, because CIDEr weights words by how
-many images of the run mention them. Captions are tokenized as in coco-caption.
+The value of one sample is its ROUGE-L. The summarizer `caption` computes the other
+metrics, because CIDEr weights words by the number of images whose captions contain
+them. Captions are tokenized as in coco-caption.
 
-SPICE measures how far the statements of a caption agree with those of its references. It needs Java, the program of the
-`pycocoevalcap` package, and the two jars of Stanford CoreNLP 3.6.0 that parse the captions: no package includes those.
-All captions are scored at once, since the parser is slow to start.
+SPICE measures how far the statements of a caption agree with those of its references.
+It needs Java, the program of the `pycocoevalcap` package, and the two jars of Stanford
+CoreNLP 3.6.0 that parse the captions, which must be downloaded separately. All captions
+are scored at once, because the parser is slow to start.
 """
 
 import json
@@ -102,7 +104,7 @@ def ngrams(
     tokens: Sequence[str],
     n: int,
 ) -> Counter[tuple[str, ...]]:
-    """Return how often each run of `n` tokens occurs."""
+    """Return each run of `n` tokens with the number of times it occurs."""
     return Counter(zip(*(tokens[start:] for start in range(n)), strict=False))
 
 
@@ -110,9 +112,9 @@ def rouge_l(
     tokens: Sequence[str],
     references: Sequence[Sequence[str]],
 ) -> float:
-    """Return the F-measure with beta 1.2 of the best precision and the best recall.
+    """Return the ROUGE-L of a caption: the F-measure (beta 1.2) of its best precision and its best recall.
 
-    They may come from different references.
+    The two may come from different references.
     """
     from rapidfuzz.distance import LCSseq
 
@@ -143,10 +145,10 @@ SECONDS = 3600.0
 @scorers.register("spice")
 @dataclass(frozen=True)
 class Spice:
-    """The mean F-score over the images of a run, for all statements and for each kind."""
+    """SPICE: the mean F-score over the images of a run, of all statements and of each kind of statement."""
 
     folder: str = ""
-    """The folder of spice-1.0.jar with its `lib`; by default the one in `pycocoevalcap`."""
+    """The folder with spice-1.0.jar and its `lib` folder; by default the one in `pycocoevalcap`."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
     set_level: ClassVar[bool] = True
 
@@ -199,7 +201,7 @@ class Spice:
         return _means(scores_of_items)
 
     def _place(self) -> Path:
-        """Return the folder of the jar."""
+        """Return the folder that contains the jar."""
         if self.folder:
             jar = Path(self.folder) / JAR
             trust.check(jar)
@@ -228,7 +230,9 @@ class Spice:
 
 
 def _means(scores: Sequence[dict[str, dict[str, float]]]) -> dict[str, float]:
-    """Return the mean F-score by kind of statement (object, colour, …). The key for all statements is empty."""
+    """Return the mean F-score for each kind of statement (object, colour, …), and under
+    an empty key for all statements.
+    """
     values_by_kind: dict[str, list[float]] = {}
     for score in scores:
         for kind, parts in score.items():

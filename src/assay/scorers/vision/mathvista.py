@@ -1,8 +1,9 @@
-"""MathVista: each answer is read as its question requires: an option, an integer, a float or a list.
+"""MathVista: each answer is read as its question requires: as an option, an integer, a float or a list.
 
-Answers are normalized as in the official script: integers are cut, floats rounded to the question's `precision`,
-lists compared item by item. The official script lets a model extract the answer. Here rules do it, and an answer
-that they cannot read is `unparsed`.
+Answers are normalized as in the official script: integers are truncated, floats are
+rounded to the question's `precision`, lists are compared item by item. In the official
+script a model extracts the answer. Here rules do it, and an answer that they cannot
+read is `unparsed`.
 """
 
 import re
@@ -86,7 +87,7 @@ def _rounded(
 
 
 def _items(text: str) -> tuple[float, ...] | None:
-    """Return the numbers of the last `[1, 2]` in a text, or of a short text that is such a list without brackets."""
+    """Return the numbers of the last list in a text, `[1, 2]`. A short text may be a list without brackets."""
     match = last_of(_LIST.finditer(text))
     if match:
         inside = match[1]

@@ -1,8 +1,9 @@
 """MMMU: questions with options are scored by letter, open questions by the official rule.
 
-The official rule for open questions looks only at the text after words such as "is", "so", "answer" in each
-sentence. An answer is right if one of these pieces contains the reference, or has a number that equals it to two
-decimals. Unlike in the official script, no letter is drawn at random if none can be read.
+The official rule for open questions uses only the text after words such as "is", "so"
+and "answer" in each sentence. An answer is right if one of these pieces contains the
+reference, or a number that equals it to two decimals. Unlike in the official script, no
+letter is drawn at random if none can be read.
 """
 
 import re
@@ -93,7 +94,7 @@ def is_hit(
     golds: tuple[str, ...],
     pieces: list[str],
 ) -> bool:
-    """Return True if a piece contains a reference as text, or has a number that equals one to two decimals."""
+    """Return True if a piece contains a reference as text, or a number that equals one to two decimals."""
     expected = [form for gold in golds for form in _forms(gold)]
     numbers = []
     for piece in pieces:
@@ -110,9 +111,9 @@ def is_hit(
 
 
 def _forms(text: str) -> list[float | str]:
-    """Return what to search for an answer: its number rounded to two decimals, or its text in lower case.
+    """Return the forms in which a reference is searched: its number rounded to two decimals, or its text in lower case.
 
-    For a single letter, these are the letter with a blank before it and with a blank after it.
+    A single letter is searched with a blank before it and with a blank after it.
     """
     text = text.strip()
     try:

@@ -1,8 +1,9 @@
 """MM-Vet: a judge grades each answer from 0 to 1.
 
-In references, `<AND>` joins parts that must all be there and `<OR>` joins alternatives. If a reply has no grade, the
-judge is asked again at a higher temperature, at most five times in all. After that, the sample is a judge error, not
-a 0.
+In references, `<AND>` joins parts that are all required and `<OR>` joins alternatives.
+If a reply has no grade, the same question is sent to the judge at a higher temperature,
+at most five times in all. After that, the outcome of the sample is `judge_error`, not a
+grade of 0.
 """
 
 import re
@@ -81,9 +82,10 @@ async def ask_again(
     tries: Sequence[GenerateOptions],
     read: Callable[[str], T | None],
 ) -> tuple[T | Score | None, list[str]]:
-    """Ask until a reply can be read. Return its reading, and all replies.
+    """Send the prompt to the judge until a reply can be read. Return what was read, and all replies.
 
-    The reading is a `judge_error` score if the judge failed, and `None` if no reply could be read.
+    The first value is a `judge_error` score if the judge failed, and None if no reply
+    could be read.
     """
     replies: list[str] = []
     for options in tries:
@@ -102,7 +104,7 @@ def grading_prompt(
     reference: str,
     answer: str,
 ) -> Prompt:
-    """Return the prompt for the judge."""
+    """Return MM-Vet's prompt for the judge, with the question, the reference and the answer."""
     lines = (" | ".join(example) for example in _EXAMPLES)
     examples = "\n".join(lines)
     return Prompt(
@@ -119,7 +121,10 @@ def grading_prompt(
 
 
 def read_grade(reply: str) -> float | None:
-    """Return the only number of a reply if it is from 0 to 1; `-1`, `1/10`, `10%` and several numbers are no grade."""
+    """Return the number of a reply if there is only one and it is from 0 to 1.
+
+    Return None for `-1`, `1/10`, `10%` and several numbers.
+    """
     numbers = set(_NUMBER.findall(reply))
     if len(numbers) == 1:
         number = numbers.pop()

@@ -1,6 +1,6 @@
 """OCRBench: the answer is right if it contains a target.
 
-Case and line ends do not count. In written formulas blanks do not count, but case does.
+Case and line ends are ignored. In formulas, blanks are ignored but case matters.
 """
 
 from dataclasses import dataclass

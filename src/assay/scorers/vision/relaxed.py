@@ -1,7 +1,7 @@
 """Relaxed accuracy, as in ChartQA: a number may differ by 5 %, other answers must be equal.
 
-The published rule has surprising cases, which are kept here: years 5 % apart are equal, `1,000` is not a number,
-and only `0` equals `0`.
+The published rule has surprising cases, which are kept here: two years that differ by
+less than 5 % are equal, `1,000` is not a number, and only `0` equals `0`.
 """
 
 import math
@@ -16,10 +16,10 @@ from ..answers import AgainstTargets
 @scorers.register("relaxed_accuracy")
 @dataclass(frozen=True)
 class RelaxedAccuracy(AgainstTargets):
-    """1 if the answer is within `tolerance` of a numeric target, or equals another one apart from case."""
+    """1 if the answer is within `tolerance` of a numeric target, or equals a target that is text, in any case."""
 
     tolerance: float = 0.05
-    """The share of the target by which a number may differ."""
+    """The relative difference that is allowed between a number and the target."""
     keeps_unicode_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -34,7 +34,7 @@ class RelaxedAccuracy(AgainstTargets):
         output: Output,
         targets: tuple[str, ...],
     ) -> Score:
-        """Return the score of an answer against the best target."""
+        """Return the score of an answer against the target that fits best."""
         answer = output.text.strip()
         value = float(
             any(relaxed_equal(t.strip(), answer, self.tolerance) for t in targets)
@@ -50,7 +50,7 @@ def relaxed_equal(
     answer: str,
     tolerance: float = 0.05,
 ) -> bool:
-    """Return True if the answer is close to a number other than 0, or equal to a text."""
+    """Return True if the answer is near a target that is a number other than 0, or equal to a target that is text."""
     expected = _number(target)
     number = _number(answer)
     if expected and number is not None:

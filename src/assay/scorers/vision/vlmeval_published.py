@@ -1,9 +1,10 @@
 """Verdicts as VLMEvalKit publishes them, for comparison with its leaderboard; never the default.
 
-A judge reads the answers that VLMEvalKit's patterns cannot read. If the judge's reply cannot be read either, the
-verdict is a letter drawn at random, a wrong yes or no, or a grade of 0. Here the draw depends only on the sample, so
-that a run can be repeated. A judge that gives no reply at all is a judge error; VLMEvalKit draws then, too. The
-question to the judge has assay's own wording.
+A judge reads the answers that VLMEvalKit's patterns cannot read. If the judge's reply
+cannot be read either, the verdict is a letter drawn at random, a wrong yes or no, or a
+grade of 0. Here the draw depends only on the sample, so that a run can be repeated. If
+the judge gives no reply at all, the outcome is `judge_error`; VLMEvalKit also draws a
+letter then. The wording of the question to the judge is assay's.
 """
 
 import random
@@ -29,7 +30,9 @@ SEED = 2680
 @scorers.register("choice_vlmeval_judged")
 @dataclass(frozen=True)
 class ChoiceVlmevalJudged(GivenModels):
-    """1 if the letter is right: by exact matching, else by the judge, asked three times, else drawn at random."""
+    """1 if the letter is right. It is found by exact matching, by a judge in up to
+    three requests, or drawn at random.
+    """
 
     seed: int = SEED
     reads: ClassVar[tuple[str, ...]] = ("text",)
@@ -72,7 +75,7 @@ class ChoiceVlmevalJudged(GivenModels):
 @scorers.register("yes_no_vlmeval")
 @dataclass(frozen=True)
 class YesNoVlmeval(GivenModels):
-    """1 if only the target's word, yes or no, is among the words; an answer with both or neither goes to the judge."""
+    """1 if the answer has the target's word, yes or no, and not the other. Other answers are read by the judge."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
@@ -104,7 +107,7 @@ class YesNoVlmeval(GivenModels):
 @scorers.register("mmvet_vlmeval")
 @dataclass(frozen=True)
 class MmVetVlmeval(GivenModels):
-    """The judge's grade if its whole reply is a number from 0 to 1; 0 after five replies that are not."""
+    """The judge's grade, if its whole reply is a number from 0 to 1. After five other replies the grade is 0."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
@@ -135,7 +138,7 @@ class MmVetVlmeval(GivenModels):
 
 
 def whole_grade(reply: str) -> float | None:
-    """Return the grade of a reply that is a number from 0 to 1 and nothing else, or None."""
+    """Return the grade in a reply that consists of a number from 0 to 1; None for any other reply."""
     try:
         grade = float(reply.strip())
     except ValueError:
@@ -158,7 +161,7 @@ def which_option(
 
 
 def yes_or_no(sample: Sample, answer: str) -> Prompt:
-    """Return the prompt that asks the judge if an answer means yes or no."""
+    """Return the prompt that asks the judge whether an answer means yes or no."""
     return _prompt_of(
         "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
         f"Yes, No, or Unknown.\n\nQuestion: {question_of(sample)}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:"

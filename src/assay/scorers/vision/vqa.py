@@ -1,9 +1,11 @@
 """VQA accuracy: how many of the other annotators gave the model's answer.
 
-Each annotator is left out once, which gives min(1, matches among the others / 3); the score is the mean of these. The
-official script exists in two versions, and a number must name its version: `always` normalizes every answer;
-`a013f00`, the last revision, normalizes only if the annotators disagree: `Yes` against ten times `yes` is wrong.
-`vlmevalkit` normalizes every answer by its own copy of the rules, which keeps the period of `2.`.
+Each annotator is left out once, which gives min(1, matches among the others / 3). The
+score is the mean of these values. The official script exists in two versions, so a
+published value must name its version. `always` normalizes every answer. `a013f00`, the
+last revision, normalizes only if the annotators disagree, so that `Yes` is wrong if all
+of them wrote `yes`. `vlmevalkit` normalizes every answer by its own copy of the rules,
+which keeps the period of `2.`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,7 +66,7 @@ def compared(
     answers: Sequence[str],
     v: Behaviour,
 ) -> tuple[str, list[str]]:
-    """Return the prediction and the answers in the form in which they are compared."""
+    """Return the prediction and the annotators' answers, normalized as in the chosen version."""
     flat = [flatten(answer) for answer in answers]
     if v == "a013f00" and len(set(flat)) == 1:
         return flatten(prediction), flat
@@ -81,7 +83,7 @@ def agreement(
     prediction: str,
     answers: Sequence[str],
 ) -> float:
-    """Return the mean over annotators of min(1, matches among the others / 3)."""
+    """Return the mean of min(1, matches among the other annotators / 3) over all annotators."""
     matches = answers.count(prediction)
     shares = []
     for answer in answers:
@@ -94,7 +96,7 @@ def agreement(
 
 
 def annotations(sample: Sample, column: str) -> tuple[str, ...]:
-    """Return one answer for each annotator; the column has texts or `{"answer": text}`."""
+    """Return the answers of the annotators from a column with texts or mappings `{"answer": text}`."""
     column_value = sample.fields.get(column)
     if isinstance(column_value, Iterable) and not isinstance(
         column_value, (str, Mapping)

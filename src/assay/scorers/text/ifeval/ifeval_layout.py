@@ -1,6 +1,7 @@
-"""Checks on form: lists, highlights, sections, titles, JSON, the beginning and the end of a response.
+"""IFEval's checks of form: lists, highlights, sections, titles, JSON, the beginning and the end of a response.
 
-No pattern rescans an unbounded span from each start, so a megabyte of asterisks or brackets takes one pass.
+No pattern searches an unbounded span again from each start, so a megabyte of asterisks
+or brackets takes one pass.
 """
 
 import json
@@ -27,7 +28,10 @@ def has_placeholders(response: str, *, num_placeholders: int) -> bool:
 
 
 def has_postscript(response: str, *, postscript_marker: str) -> bool:
-    """Return True if the marker is in the response, in any case. `P.S.` and `P.P.S` may have a blank after a period."""
+    """Return True if the response contains the marker, in any case.
+
+    `P.S.` and `P.P.S` may have a blank after a period.
+    """
     marker = postscript_marker.strip()
     pattern = _POSTSCRIPTS.get(marker) or re.escape(marker.lower())
     return re.search(pattern, response.lower()) is not None
@@ -44,12 +48,12 @@ def has_bullets(response: str, *, num_bullets: int) -> bool:
 
 
 def is_constrained_response(response: str) -> bool:
-    """Return True if one of the three allowed answers is somewhere in the response."""
+    """Return True if the response contains one of the three allowed answers."""
     return any(option in response for option in _CONSTRAINED_RESPONSES)
 
 
 def has_highlights(response: str, *, num_highlights: int) -> bool:
-    """Return True if at least `num_highlights` non-blank `*highlights*` or `**highlights**` are each on one line."""
+    """Return True for at least `num_highlights` non-blank `*highlights*` or `**highlights**`, each within one line."""
     count = sum(
         1
         for pattern in (_HIGHLIGHT, _DOUBLE_HIGHLIGHT)
@@ -67,7 +71,8 @@ def has_sections(
 ) -> bool:
     """Return True if there are at least `num_sections` headings such as `SECTION 1`.
 
-    The data spell it `section_spliter`.
+    The parameter with the heading's word is misspelled `section_spliter`, as in the
+    data.
     """
     heading = re.compile(rf"{re.escape(section_spliter.strip())}\s?\d+")
     return sum(1 for _ in heading.finditer(response)) >= num_sections
@@ -96,7 +101,7 @@ def has_title(response: str) -> bool:
 def has_two_responses(response: str) -> bool:
     """Return True for two different answers separated by `******`.
 
-    The mark may also be before the first and after the last.
+    The separator may also precede the first answer and follow the last one.
     """
     parts = [part.strip() for part in response.split("******")]
     if not all(parts[1:-1]):

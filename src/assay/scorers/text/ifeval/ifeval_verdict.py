@@ -1,14 +1,17 @@
 """IFEval: the 25 checks, the verdict on one response, and the scorer.
 
-Each of the 25 instructions has a check. A check takes the response and the instruction's own arguments by name, spelled
-as in the data. It returns True if the response follows the instruction. Checks accept what the official checker
-accepts, even where that is surprising.
+Each of the 25 instructions has a check. A check takes the response and the
+instruction's arguments by name, spelled as in the data. It returns True if the response
+follows the instruction. Checks accept what the official checker accepts, even where
+that is surprising.
 
-The strict verdict is about the unchanged response. The loose verdict accepts any of eight versions of it, so that a
-polite first or last line and Markdown emphasis do no harm. A version without content never follows an instruction.
+The strict verdict is about the unchanged response. The loose verdict accepts any of
+eight versions of it, so that a polite first or last line or Markdown emphasis does not
+matter. A version without content never follows an instruction.
 
-The scorer says whether all instructions of a prompt are followed: strictly, and loosely. `details` has the verdict on
-each instruction. The accuracy over instructions pools those, since prompts have from one to three.
+The scorer has two metrics: whether all instructions of a prompt are followed strictly,
+and loosely. `details` has the verdict on each instruction. The accuracy over
+instructions is computed from those, because prompts have one to three instructions.
 """
 
 import importlib.util
@@ -60,7 +63,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
 
 
 def check_for(instruction_id: str) -> Check:
-    """Return the check of an instruction. Raise `ValueError` with the nearest known name if it is unknown."""
+    """Return the check of an instruction. Raise `ValueError` for an unknown name, with the most similar known name."""
     try:
         return CHECKS[instruction_id]
     except KeyError:
@@ -88,7 +91,7 @@ class Verdict:
 
     @property
     def prompt_loose(self) -> bool:
-        """True if each instruction is followed by one of the loose versions."""
+        """True if for each instruction some loose version follows it."""
         return all(self.loose)
 
 
@@ -99,7 +102,8 @@ def follows(
 ) -> Verdict:
     """Check `response` against each instruction with its arguments; arguments that are `None` count as absent.
 
-    Raises `ValueError` for faults of the data: an unknown instruction or relation, a missing or extra argument.
+    Raise `ValueError` for faulty data: an unknown instruction or relation, a missing or
+    extra argument.
     """
     if len(instruction_ids) != len(kwargs_list):
         raise ValueError(
@@ -120,9 +124,10 @@ def follows(
 
 
 def loose_versions(response: str) -> tuple[str, ...]:
-    """Return the response; without its first, last, and first and last line; and all four without asterisks.
+    """Return the versions of a response that the loose verdict checks, without duplicates.
 
-    The response itself comes first. Equal versions are given once.
+    They are the response itself, without its first line, without its last line, and
+    without both; and these four again without asterisks.
     """
     lines = response.split("\n")
     shortened = [
@@ -140,7 +145,7 @@ def _passes(
     check: Callable[[str], bool],
     version: str,
 ) -> bool:
-    """Return True if a version has content and passes a check."""
+    """Return True if a version of the response has content and passes a check."""
     has_text = bool(version.strip())
     return has_text and check(version)
 
@@ -149,7 +154,10 @@ def _bound(
     instruction_id: str,
     kwargs: Mapping[str, Any],
 ) -> Callable[[str], bool]:
-    """Return the check of an instruction with its arguments filled in. Raise `ValueError` if they do not fit."""
+    """Return the check of an instruction as a function of the response.
+
+    Raise `ValueError` if the arguments do not fit.
+    """
     check = check_for(instruction_id)
     arguments = {
         name: _whole(value) for name, value in kwargs.items() if value is not None
@@ -165,7 +173,10 @@ def _bound(
 
 
 def _whole(value: object) -> object:
-    """Return 3 for 3.0, because a table turns integers into floats if their column has nulls."""
+    """Return a whole float as an integer: 3.0 -> 3.
+
+    A table stores integers as floats if their column has nulls.
+    """
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

@@ -1,17 +1,20 @@
-"""IFEval's checks on the length of a response, and the sentence counting for them.
+"""IFEval's checks of the length of a response, and how its sentences are counted.
 
-Sentences are counted for English prose. The official checker uses nltk's trained Punkt model, whose tables are not
-included here. This splitter behaves like that model, with short lists in place of the learned tables (common
-abbreviations it knows too, and common opening words):
+Sentences are counted for English prose. The official checker uses nltk's trained Punkt
+model, whose tables are not included here. This splitter behaves like that model, with
+short lists of common abbreviations and common first words instead of the learned
+tables:
 
 - a run of `.`, `?` or `!` ends a sentence if white space or a bracket, quote, asterisk or colon follows;
   closing quotes and brackets belong to the sentence they close;
-- line breaks alone end nothing, while the number of a list item ("1.") before a capital, and a closing `}`
-  or `**` after the last period, each count as a sentence: surprising, but published scores depend on it;
+- a line break alone does not end a sentence. The number of a list item ("1.") before a capital letter counts as a
+  sentence, and so does a closing `}` or `**` after the last period. This is surprising, but published scores
+  depend on it;
 - after an abbreviation, initials or an ellipsis, a period ends a sentence only before a word that often begins
   one ("The", "However"). "e.g.", "i.e." and "etc." are not among the abbreviations, as in Punkt.
 
-It takes one pass: each terminator looks at a bounded span before it and at one word after it.
+The splitter takes one pass: for each terminator it reads a bounded span before it and
+one word after it.
 """
 
 import re
@@ -190,7 +193,7 @@ _OPENERS = frozenset(
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of `text` in order, without blanks at their ends."""
+    """Return the sentences of `text` in order, without surrounding blanks."""
     ends = [*_boundaries(text), len(text)]
     starts = [0, *ends[:-1]]
     sentences = []
@@ -202,12 +205,12 @@ def split_sentences(text: str) -> list[str]:
 
 
 def count_sentences(text: str) -> int:
-    """Return the number of sentences; 0 for a text of blanks."""
+    """Return the number of sentences in a text; 0 for blanks."""
     return len(split_sentences(text))
 
 
 def _boundaries(text: str) -> Iterator[int]:
-    """Yield the offset after each sentence but the last."""
+    """Yield the offset of the end of each sentence except the last."""
     for mark in _TERMINATOR.finditer(text):
         if _ends_sentence(text, mark):
             closing = _CLOSING.match(text, mark.end())
@@ -218,7 +221,7 @@ def _ends_sentence(
     text: str,
     mark: re.Match[str],
 ) -> bool:
-    """Return True if a run of marks ends a sentence."""
+    """Return True if a run of terminators (`.`, `?`, `!`) ends a sentence."""
     run = mark.group()
     if run.strip(
         "."
@@ -248,14 +251,14 @@ def _is_abbreviation(token: str) -> bool:
 
 
 def _following(text: str, position: int) -> str:
-    """Return the next word, skipping blanks and quotes; empty if another mark comes first."""
+    """Return the next word after blanks and quotes; an empty text if another mark comes first."""
     gap = _GAP.match(text, position)
     word = _WORD.match(text, gap.end() if gap else position)
     return word.group() if word else ""
 
 
 def _opens(word: str) -> bool:
-    """Return True if a capitalized word often begins a sentence."""
+    """Return True if this capitalized word often begins a sentence."""
     return word[:1].isupper() and word.lower() in _OPENERS
 
 
@@ -268,7 +271,7 @@ def has_number_of_words(
     num_words: int,
     relation: str,
 ) -> bool:
-    """Return True if there are at least, or less than, `num_words` words."""
+    """Return True if the response has at least, or less than, `num_words` words, depending on `relation`."""
     return holds(count_words(response), relation, num_words)
 
 
@@ -278,7 +281,7 @@ def has_number_of_sentences(
     num_sentences: int,
     relation: str,
 ) -> bool:
-    """Return True if there are at least, or less than, `num_sentences` sentences."""
+    """Return True if the response has at least, or less than, `num_sentences` sentences, depending on `relation`."""
     return holds(count_sentences(response), relation, num_sentences)
 
 
@@ -301,10 +304,10 @@ def nth_paragraph_starts_with(
     nth_paragraph: int,
     first_word: str,
 ) -> bool:
-    """Return True for exactly `num_paragraphs` paragraphs, of which the n-th (from 1) begins with the word.
+    """Return True for exactly `num_paragraphs` paragraphs of which number `nth_paragraph` begins with the word.
 
-    Blank lines separate paragraphs. As in the official checker, the n-th is looked up among all parts between blank
-    lines, while only those with content are counted.
+    Blank lines separate paragraphs. As in the official checker, empty paragraphs are
+    counted when the n-th is looked up, but not in the number of paragraphs.
     """
     if nth_paragraph < 1:
         raise ValueError(f"`nth_paragraph` counts from 1, not {nth_paragraph}")
@@ -317,7 +320,9 @@ def nth_paragraph_starts_with(
 
 
 def _first_word(paragraph: str) -> str | None:
-    """Return the first word in lower case, without quotes before it and cut at the first mark inside it."""
+    """Return the first word of a paragraph in lower case, without leading quotes and up
+    to its first punctuation mark.
+    """
     tokens = paragraph.split(maxsplit=1)
     if not tokens:
         return None

@@ -1,8 +1,8 @@
-"""IFEval's checks on words: keywords, letters, letter case, commas, language.
+"""IFEval's checks of words: keywords, letters, letter case, commas, language.
 
-`langdetect` finds the language of a text. The official checker calls `langdetect` unseeded, so its verdict on short or
-mixed texts changes from run to run. This module seeds a detector of its own, and leaves the library's shared one as it
-is.
+`langdetect` detects the language of a text. The official checker does not seed it, so
+its verdict on short or mixed texts changes from run to run. This module seeds a
+separate detector, and leaves the library's shared one unchanged.
 """
 
 import re
@@ -36,7 +36,7 @@ def count_words(text: str) -> int:
 
 
 def count_capital_words(text: str) -> int:
-    """Return the number of tokens in capitals. A contraction is two tokens: "DON'T" is DO and N'T."""
+    """Return the number of tokens in capital letters. A contraction is two tokens: "DON'T" is DO and N'T."""
     tokens = (token for token in _PARTING.split(text) if token)
     return sum(part.isupper() for token in tokens for part in _split_contraction(token))
 
@@ -55,9 +55,9 @@ def holds(
     relation: str,
     threshold: int,
 ) -> bool:
-    """Return True if `count` has the relation to `threshold`.
+    """Return True if `count` is at least, or less than, `threshold`, depending on `relation`.
 
-    Raise `ValueError` for a relation that IFEval does not have.
+    Raise `ValueError` for any other relation.
     """
     if relation == "less than":
         return count < threshold
@@ -69,7 +69,9 @@ def holds(
 
 
 def detect_language(text: str) -> str | None:
-    """Return the ISO 639-1 code by `langdetect` (`zh-cn`, `zh-tw` for Chinese), or `None` if it finds no language."""
+    """Return the ISO 639-1 code that `langdetect` finds (`zh-cn`, `zh-tw` for Chinese);
+    None if it finds no language.
+    """
     detector = _factory().create()
     detector.append(text)
     try:
@@ -81,7 +83,8 @@ def detect_language(text: str) -> str | None:
 def is_language(text: str, code: str) -> bool:
     """Return True if a text is in a language.
 
-    A text whose language cannot be detected counts as right, as in the official checker.
+    If `langdetect` cannot detect the language, the result is True, as in the official
+    checker.
     """
     detected = detect_language(text)
     return detected is None or detected == code
@@ -97,7 +100,7 @@ def _factory() -> "DetectorFactory":
 
 
 def _langdetect(module: str) -> ModuleType:
-    """Return a module of `langdetect`. Raise `ImportError` with a fix if it is not installed."""
+    """Return a module of `langdetect`. Raise `ImportError`, with the way to install it, if it is missing."""
     try:
         return import_module(f"langdetect.{module}")
     except ImportError as missing:
@@ -138,7 +141,7 @@ def lacks_words(
     *,
     forbidden_words: Sequence[str],
 ) -> bool:
-    """Return True if none of the words is in the response as a separate word: `sun` is not in "sunny"."""
+    """Return True if none of the words occurs in the response as a separate word: "sunny" does not contain `sun`."""
     return not any(
         re.search(rf"\b{re.escape(word)}\b", response, flags=re.IGNORECASE)
         for word in forbidden_words
@@ -154,7 +157,7 @@ def has_letter_often(
 ) -> bool:
     """Return True if a letter occurs at least, or less than, `let_frequency` times, in any case.
 
-    It may be any character (`#`, `!`).
+    The data also use other characters (`#`, `!`) as the letter.
     """
     if len(letter) != 1:
         raise ValueError(f"`letter` must be one character, not {letter!r}")
