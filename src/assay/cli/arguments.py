@@ -1,4 +1,6 @@
-"""A parser of arguments that treats `-` and `_` alike and suggests the nearest name for a misspelt option."""
+"""A parser of arguments that accepts both `-` and `_` in option names, and suggests the
+nearest name for a misspelt one.
+"""
 
 import argparse
 import json
@@ -23,13 +25,19 @@ _NAMED_FILE = re.compile(r"(.+\.\w+)[:|@]")
 _JSON_VALUE = re.compile(r"[^=,]*=\s*[\[{]")
 """The beginning of a `name=value` pair whose value is JSON: `rounds=[`."""
 MOST_COMMAS = 8
-"""Most commas of one argument that are tried as part of a file name, since a list of ids may have thousands."""
+"""The maximum number of commas in an argument that are tried as part of a file name.
+
+A list of ids may have thousands.
+"""
 CLOSE_OPTION = 0.75
-"""Similarity above which an option is suggested for an unknown one; `max_samples` is not for `log_samples`."""
+"""The similarity above which a known option is suggested for an unknown one.
+
+`log_samples` and `max_samples` are below it.
+"""
 
 
 class ParserReady(Exception):
-    """Raised with the parser of a command, in place of parsing arguments, while `parsers_only` is active."""
+    """Raised with the parser of a command, instead of parsing arguments, while `parsers_only` is active."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         super().__init__(parser.prog)
@@ -50,7 +58,7 @@ def parsers_only() -> Iterator[None]:
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Formats help: wraps the paragraphs of descriptions, and keeps indented lines as they are."""
+    """Formats help: wraps the paragraphs of descriptions, and leaves indented lines unchanged."""
 
     def _fill_text(
         self,
@@ -74,7 +82,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that raises `UsageError` and accepts `-` and `_` alike in long options."""
+    """An argparse parser that raises `UsageError`, and accepts both `-` and `_` in long options."""
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("allow_abbrev", False)
@@ -87,11 +95,11 @@ class Parser(argparse.ArgumentParser):
     def _print_message(
         self, message: str, file: "SupportsWrite[str] | None" = None
     ) -> None:
-        """Print the help. Unlike argparse, raise if the output accepts no more text."""
+        """Print the help. Unlike argparse, raise if the output stream is closed."""
         (file or sys.stderr).write(message or "")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Parse the arguments. Raise for unreadable values, and for unknown options, with the nearest known one."""
+        """Parse the arguments. Raise for invalid values and for unknown options, with the nearest known option."""
         options, faults = self.read(arguments)
         raise_all(faults)
         return options
@@ -99,7 +107,7 @@ class Parser(argparse.ArgumentParser):
     def read(
         self, arguments: Sequence[str]
     ) -> tuple[argparse.Namespace, list[AssayError]]:
-        """Parse the arguments. Return the readable options, and an error for each unreadable value.
+        """Parse the arguments. Return the valid options, and an error for each invalid value.
 
         Raise for unknown options.
         """
@@ -143,7 +151,7 @@ class Parser(argparse.ArgumentParser):
         action: argparse.Action,
         arg_strings: list[str],
     ) -> object:
-        """Return the values of an option. Record an unreadable value and continue with the next option."""
+        """Return the values of an option. If a value is invalid, record the error and continue with the next option."""
         try:
             return super()._get_values(action, arg_strings)  # type: ignore[misc]
         except argparse.ArgumentError as error:
@@ -169,7 +177,7 @@ def key_values(
     *,
     option: str,
 ) -> dict[str, Any]:
-    """Read `k=v,k2=v2`, several such texts, or a JSON object. `core.spec.scalar` converts the values."""
+    """Read `k=v,k2=v2`, a list of such texts, or a JSON object. `core.spec.scalar` converts the values."""
     if not text:
         return {}
     pieces = [text] if isinstance(text, str) else list(text)
@@ -192,7 +200,7 @@ def key_values(
 
 
 def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the model options in a command (`--model_args`, `--base_url`, …), in which to search for secrets."""
+    """Return the values of a command's model options (`--model_args`, `--base_url`, …), which may contain secrets."""
     options: list[dict[str, Any]] = []
     for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
         name, equals, value = argument.partition("=")
@@ -211,7 +219,7 @@ def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _split_pairs(piece: str) -> list[str]:
-    """Split `k=v,k2=v2` at its commas. A comma inside JSON, or one that no `name=` follows, is part of a value."""
+    """Split `k=v,k2=v2` at its commas. A comma inside JSON, or one without `name=` after it, is part of a value."""
     pairs: list[str] = []
     start = 0
     while start < len(piece):
@@ -248,7 +256,7 @@ def flatten_list(values: Sequence[str] | None) -> list[str]:
 
 
 def _split_names(text: str) -> list[str]:
-    """Split one argument at its commas, keeping the longest parts that are paths."""
+    """Split one argument at its commas, but not within the path of an existing file."""
     parts = text.split(",")
     names: list[str] = []
     start = 0
@@ -265,7 +273,9 @@ def _end_of_path(
     parts: Sequence[str],
     start: int,
 ) -> int:
-    """Return the index after the longest existing path that begins at `start`; `start + 1` if none has a comma."""
+    """Return the index after the longest existing path that begins at `start`; `start +
+    1` if no path with a comma exists.
+    """
     shortest = start + 1
     longest = min(len(parts), shortest + MOST_COMMAS)
     for end in range(longest, shortest, -1):
@@ -277,7 +287,7 @@ def _end_of_path(
 
 
 def _paths_in(name: str) -> list[str]:
-    """Return the paths that a name may contain: `file.jsonl` in `file.jsonl|5`, `file.py` in `file.py:attribute`."""
+    """Return the paths that may be in a name: `file.jsonl` in `file.jsonl|5`, `file.py` in `file.py:attribute`."""
     named = _NAMED_FILE.match(name)
     if named is None:
         return [name]
@@ -285,7 +295,7 @@ def _paths_in(name: str) -> list[str]:
 
 
 def write_text(text: str, output: str) -> Path | None:
-    """Write a text to stdout (`-`) or to a file, and return the path of the file."""
+    """Write a text to a file and return its path. The file `-` is stdout."""
     if output == "-":
         sys.stdout.write(text)
         return None
@@ -304,7 +314,7 @@ def check_output_file(output: str) -> None:
 
 
 def judge_entry(entry: str) -> tuple[str, str]:
-    """Split `ROLE=MODEL` into role and model. Without a role, the role is `judge`."""
+    """Split `ROLE=MODEL` into role and model. The role of a model alone is `judge`."""
     role, equals, model = entry.partition("=")
     if equals and "/" not in role and "." not in role:
         return (role, model)

@@ -1,4 +1,6 @@
-"""`assay batches`: list, cancel or forget the batches of a run folder."""
+"""`assay batches`: list, cancel or forget the batches of a run folder, which a batch
+API of a model provider answers.
+"""
 
 import asyncio
 import shlex

@@ -40,15 +40,17 @@ def pools(summarizer: T) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Attempts(Sequence[ScoreRecord]):
-    """Score records, one for each answer, created one by one while they are read to save memory.
+    """Score records with one record for each answer. Each is created when it is read, to save memory.
 
-    The `epoch` of each record is the number of the answer among all answers to its sample.
+    The `epoch` of a record is the index of the answer among all answers to its sample.
     """
 
     records: Iterable[ScoreRecord]
-    """Iterated twice: to find the number of answers per request, and to yield the answers."""
+    """The journal's records, which are read twice: to find the number of answers per
+    request, and to yield the answers.
+    """
     per_request: int = 1
-    """Answers per request, if no request was answered."""
+    """The number of answers per request to assume if no request was answered."""
 
     def __iter__(self) -> Iterator[ScoreRecord]:
         width = _width(self.records, self.per_request)
@@ -118,7 +120,7 @@ def _entry_of(
     place: int,
     otherwise: object,
 ) -> Any:
-    """Return the entry of `details[name]` for the candidate at `place`, or `otherwise` if there is none."""
+    """Return the entry of `details[name]` for the candidate with the index `place`; `otherwise` if it is missing."""
     entries = details.get(name)
     if isinstance(entries, Sequence) and place < len(entries):
         return entries[place]

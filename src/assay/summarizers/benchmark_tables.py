@@ -1,12 +1,14 @@
 """Tables as their benchmarks publish them: MM-Vet, CORE-MM and DPG-Bench.
 
-CORE-MM's score is in percent. Grades are from 0 to 1, and highly complex questions count twice: (sum of the moderate
-ones + 2 x sum of the high ones) / (number of moderate ones + 2 x number of high ones), overall and for each kind of
-reasoning, as its paper defines it (arXiv 2311.11567).
+CORE-MM's score is in percent. Grades are from 0 to 1, and highly complex questions
+count twice: the score is (sum of moderate + 2 x sum of high) / (number of moderate + 2
+x number of high), overall and for each kind of reasoning, as its paper defines it
+(arXiv 2311.11567).
 
-DPG-Bench is summarized by image, by question, and by category of question. The benchmark's own number is the mean over
-images; some systems report the mean over all questions under the same name. Both are computed. Categories count answers
-without considering parents, as in the official script.
+DPG-Bench is summarized by image, by question, and by category of question. The
+benchmark defines its score as the mean over images; some systems report the mean over
+all questions under the same name. Both are computed. Categories count answers without
+considering parents, as in the official script.
 """
 
 from collections import Counter
@@ -100,7 +102,8 @@ def core_mm(
 ) -> Iterator[Result]:
     """Yield CORE-MM's weighted mean in percent.
 
-    A sample whose tag `complexity` has neither value counts once, and the details count such samples.
+    A sample whose tag `complexity` is neither moderate nor high counts once; the
+    details have the number of such samples.
     """
     unknown = sum(_complexity(record) not in WEIGHTS for record in records)
     details = {"complexity_unknown": unknown} if unknown else {}
@@ -148,7 +151,9 @@ def dpg(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[Result]:
-    """Yield `dpg` over images and `dpg_questions` over questions, 0 to 1; the first has the categories."""
+    """Yield `dpg`, the mean over images with its categories, and `dpg_questions`, the
+    mean over questions, both 0 to 1.
+    """
     details = {"categories": _categories(records)}
     counting = Counting.of(records, context)
     by_image = OneEach(records, counting, context)
@@ -173,12 +178,14 @@ def dpg(
 
 
 def _by_question(record: ScoreRecord) -> Sequence[float] | None:
-    """Return for each proposition 1 if the image fulfils it, else 0; None if the scorer could not tell."""
+    """Return 1 or 0 for each proposition, depending on whether the image fulfils it;
+    None if the scorer had no answers.
+    """
     return record.details.get("fulfilled")
 
 
 def _categories(records: Sequence[ScoreRecord]) -> dict[str, dict[str, Any]]:
-    """Return the share of fulfilled propositions of each category, and their number."""
+    """Return the share of fulfilled propositions in each category, and the number of its propositions."""
     fulfilled: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for record in records:

@@ -13,11 +13,14 @@ from .statistics import Estimate, macro, micro
 from .units import Units, estimate_weighted
 
 MAX_GROUPS = 1000
-"""A tag with more values than this is not broken down, because it is an identifier; only the values are counted."""
+"""The maximum number of values of a tag with a breakdown.
+
+A tag with more values is an identifier: they are only counted.
+"""
 
 
 def in_order(values: Iterable[str]) -> list[str]:
-    """Sort the values of a tag as people would: 100 before 1600, `step 2` before `step 10`."""
+    """Sort the values of a tag naturally: 100 before 1600, `step 2` before `step 10`."""
     distinct = list(values)
     numbers: dict[str, float] = {}
     for value in distinct:
@@ -30,7 +33,7 @@ def in_order(values: Iterable[str]) -> list[str]:
 
 
 def _as_number(value: str) -> float | None:
-    """Return the value as a finite number, or None if it is not one."""
+    """Return the value as a finite number; None if it is not a finite number."""
     try:
         number = float(value)
     except ValueError:
@@ -52,7 +55,7 @@ def break_down(
     binary: bool,
     ends: tuple[float, float] | None = None,
 ) -> tuple[dict[str, dict[str, Result]], dict[str, Any]]:
-    """Return `{tag: {value: result}}`, and for each tag the macro and micro mean over its values."""
+    """Return the results by tag and value, `{tag: {value: result}}`, and the macro and micro mean for each tag."""
     by_name = _tag_sets_by_name(table)
     if not by_name:
         return {}, {}
@@ -118,9 +121,9 @@ def interval_of(
     estimate: Estimate,
     flags: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return an estimate as the fields of a result, with a flag if its interval is unreliable.
+    """Return the fields of a result for an estimate, with a flag if its interval is unreliable.
 
-    Without an interval the standard error is left out as well, since it would be 0.
+    An estimate without an interval also gets no standard error, because it would be 0.
     """
     if estimate.low is None or estimate.high is None:
         ci = None
@@ -142,7 +145,7 @@ def within(
     interval: dict[str, Any],
     ends: tuple[float, float] | None,
 ) -> dict[str, Any]:
-    """Return an interval cut to `ends`, the lowest and the highest value of the score."""
+    """Return an interval limited to `ends`, the lowest and the highest value of the score."""
     ci = interval["ci"]
     if ci is None or ends is None or (ends[0] <= ci[0] and ci[1] <= ends[1]):
         return interval
@@ -154,7 +157,7 @@ def within(
 
 
 def _tag_sets_by_name(table: Table) -> dict[str, dict[str, list[int]]]:
-    """Return, for each tag and each of its values, the indexes of the table's tag sets that contain it."""
+    """Return, for each tag and each of its values, the indexes of the tag sets that contain it."""
     codes: dict[str, dict[str, list[int]]] = {}
     for code, tags in enumerate(table.tag_sets):
         for name, value in tags:
@@ -166,7 +169,10 @@ def _by_tag_set(
     table: Table,
     units: Units,
 ) -> tuple[list["array[float]"], list["array[int]"], list["array[float]"]]:
-    """Return values, clusters and weights, each as one array per tag set; empty if the table has no such column."""
+    """Return values, clusters and weights, each with one array for each tag set.
+
+    A list is empty if the table does not have this column.
+    """
     rows = units.rows
     tag_sets = [table.tags[row] for row in rows]
     count = len(table.tag_sets)
@@ -189,7 +195,7 @@ def _split_by_tag_set(
     count: int,
     typecode: str,
 ) -> list["array[Any]"]:
-    """Split numbers into `count` arrays by `tag_sets`, the index of each number's tag set."""
+    """Split numbers into `count` arrays. `tag_sets` has the index of the array for each number."""
     parts: list[array[Any]] = [array(typecode) for _ in range(count)]
     for tag_set, number in zip(tag_sets, numbers, strict=True):
         parts[tag_set].append(number)

@@ -1,8 +1,9 @@
-"""Caption scores of a run: BLEU-1 to 4, ROUGE-L and CIDEr, computed as in coco-caption.
+"""Caption metrics of a run: BLEU-1 to 4, ROUGE-L and CIDEr, computed as in coco-caption.
 
-Its CIDEr is CIDEr-D: n-grams weighted by how few images of the *run* mention them, clipped counts, a penalty for
-different lengths, times 10. On a part of a data set it is therefore a different metric. The interval keeps these
-weights fixed.
+CIDEr is computed as CIDEr-D: n-grams are weighted by how few images of the *run* have
+them in a caption, counts are clipped, different lengths are penalized, and the value is
+multiplied by 10. On a part of a dataset it is therefore a different metric. The
+interval keeps these weights fixed.
 """
 
 import math
@@ -26,7 +27,7 @@ _TINY, _SMALL = 1e-15, 1e-9
 
 Gram = tuple[str, ...]
 Vector = tuple[list[dict[Gram, float]], list[float], int]
-"""Weights of the n-grams of each order, the length of each of these vectors, and the number of bigrams."""
+"""A caption as a vector: the weights of its n-grams by order, the norm of each order, and the number of bigrams."""
 
 
 @summarizers.register("caption")
@@ -47,7 +48,7 @@ def _cider_result(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Result:
-    """Return CIDEr over the images of the run; a run of one image gets no value."""
+    """Return the CIDEr of a run as a result. A run of one image gets no value."""
     captions = [record for record in records if "tokens" in record.details]
     images = {record.id: record.details["references"] for record in captions}
     if len(images) == 1:
@@ -77,7 +78,7 @@ def _cider_result(
 
 
 def _without_value(result: Result, why: str) -> Result:
-    """Return a copy of a result without its value; `why` becomes its interval note and a flag."""
+    """Return a copy of a result without its value. The reason `why` becomes its interval note and a flag."""
     nothing: dict[str, Any] = {
         "value": None,
         "stderr": None,
@@ -95,7 +96,7 @@ def _without_value(result: Result, why: str) -> Result:
 
 
 class Idf:
-    """The weight of an n-gram: lower if more images have it in a reference."""
+    """Inverse document frequency: the weight of an n-gram is lower if more images have it in a reference."""
 
     def __init__(self, images: Sequence[Sequence[str]]) -> None:
         frequency: Counter[Gram] = Counter()
@@ -107,7 +108,10 @@ class Idf:
         self.frequency = frequency
 
     def __call__(self, gram: Gram) -> float:
-        """Return log(images / images that have it). An n-gram in no reference counts as if it were in one."""
+        """Return log(images / images with the n-gram in a reference).
+
+        An n-gram in no reference counts as if it were in one.
+        """
         return self.most - math.log(max(1, self.frequency[gram]))
 
 
@@ -126,7 +130,7 @@ def cider(
 
 
 def count_ngrams(text: str) -> Counter[Gram]:
-    """Return how often each run of one to four tokens occurs in a tokenized text."""
+    """Return each run of one to four tokens of a tokenized text with the number of times it occurs."""
     tokens = text.split()
     counts: Counter[Gram] = Counter()
     for n in range(1, ORDERS + 1):
@@ -157,7 +161,9 @@ def _vector(
 
 
 def _similarity(caption: Vector, reference: Vector) -> float:
-    """Return the sum over orders of the clipped cosine, reduced for different lengths, counted in bigrams."""
+    """Return the sum of the clipped cosines over all orders, times the penalty for a
+    difference in length (in bigrams).
+    """
     penalty = math.exp(-((caption[2] - reference[2]) ** 2) / (2 * SIGMA**2))
     total = 0.0
     for weights, other, own_norm, other_norm in zip(
@@ -178,7 +184,7 @@ def _similarity(caption: Vector, reference: Vector) -> float:
 
 
 def bleu_from(sums: "Floats", order: int = ORDERS) -> "Floats":
-    """Return BLEU of each row of sums: length, reference length, four totals, four matches."""
+    """Return the BLEU of each row of sums: length, reference length, four totals, four matches."""
     import numpy as np
 
     length = sums[:, 0]

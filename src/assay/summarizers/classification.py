@@ -1,13 +1,16 @@
 """Summaries of yes/no questions: accuracy, precision, recall, F1, and the area under the ROC curve.
 
-POPE reports accuracy, precision, recall, F1 on yes, and how often the model says yes. lmms-eval counts in another way:
-an answer with neither word is left out of recall and F1, and its yes-ratio counts the *targets*. `counting: lmms_eval`
-does the same.
+POPE reports accuracy, precision, recall and F1 of yes, and the share of yes answers
+(yes-ratio). lmms-eval counts in another way: it excludes answers with neither word from
+recall and F1, and its yes-ratio counts the *targets*. `counting: lmms_eval` does the
+same.
 
-The area under the ROC curve is the probability that a positive sample is ranked above a negative one. The rank is
-`details["score"]` if a scorer gives one, else the verdict: 1 for yes, 0 for no, and the wrong one if none could be
-read. Of several answers to a sample it is the mean. If no answer could be read, the result has no value. Ties count
-half. The standard error is DeLong's; samples are assumed to be independent.
+The area under the ROC curve is the probability that a positive sample is ranked above a
+negative one. A sample is ranked by `details["score"]` if a scorer sets it, otherwise by
+the verdict: 1 for yes, 0 for no, and the wrong one of them if the answer could not be
+read. With several answers to a sample, their mean is used. If no answer could be read,
+the result has no value. Ties count half. The standard error is DeLong's; samples are
+assumed to be independent.
 """
 
 import math
@@ -29,7 +32,9 @@ from .statistics.spreads import limits, seen_units
 from .units import lacking_flags, result_names, unresolved_flags
 
 Weights = tuple[int, int, int, int, int, int]
-"""Weights of the six counts: true yes, false yes, false no, true no, unread with target yes, unread with target no."""
+"""Weights of six counts: true yes, false yes, false no, true no, and unread answers
+with target yes and with target no.
+"""
 
 SHARES: Mapping[str, tuple[Weights, Weights]] = {
     "accuracy": ((1, 0, 0, 1, 0, 0), (1, 1, 1, 1, 1, 1)),
@@ -197,12 +202,12 @@ def _midranks(values: "Floats") -> "Floats":
 
 
 def _has_rank(record: ScoreRecord) -> bool:
-    """Return True if a record has a rank score (`details["score"]`) or a readable answer."""
+    """Return True if a record has a score to rank it by (`details["score"]`) or a readable answer."""
     return record.details.get("score") is not None or record.answer in ("yes", "no")
 
 
 def _rank_and_target(record: ScoreRecord) -> tuple[float, bool] | None:
-    """Return rank score and target of one record; `None` if it lacks a verdict or a target."""
+    """Return the score to rank a record by, and its target; None if it lacks a verdict or a target."""
     gold = record.details.get("gold")
     if record.outcome in UNRESOLVED or gold not in ("yes", "no"):
         return None

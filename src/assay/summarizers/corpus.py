@@ -1,7 +1,8 @@
 """Corpus metrics: sum the counts of all samples, apply a formula to the sums, and compute an interval over the samples.
 
-A word error rate is all errors over all words, not the mean of the samples' rates: short samples must not count more.
-Every answer to a sample is added, candidates and epochs alike.
+A word error rate is all errors divided by all words, not the mean of the samples'
+rates: short samples must not count more. Every answer to a sample is added, whether it
+is a candidate or from another epoch.
 """
 
 import math
@@ -19,17 +20,20 @@ from .statistics.estimate import Ends, Floats
 from .units import lacking_flags, result_names, unresolved_flags
 
 Counts = Callable[[ScoreRecord], Sequence[float] | None]
-"""Returns the counts of a score record (for a mean: value times weight, and weight); `None` if it has none."""
+"""A function that returns the counts of a score record; None if it has none.
+
+For a mean the counts are the value times its weight, and the weight.
+"""
 
 
 @dataclass(slots=True)
 class Pool:
-    """The counts that a corpus metric sums for each answer, such as edits and words, and how the answers ended."""
+    """The counts that a corpus metric sums, such as edits and words, with the outcomes and groups of the answers."""
 
     counts: "array[float]" = field(default_factory=lambda: array("d"))
-    """The counts of all answers, one after the other."""
+    """The counts of all answers in one flat array."""
     units: "array[int]" = field(default_factory=lambda: array("L"))
-    """The cluster or the sample of each answer. All answers to one sample are drawn together."""
+    """The cluster of each answer, or else its sample. All answers of one cluster or sample are resampled together."""
     scored: "array[int]" = field(default_factory=lambda: array("L"))
     """Indices of the answers that could be read."""
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -46,7 +50,7 @@ class Pool:
         records: Iterable[ScoreRecord],
         counts: Counts,
     ) -> "Pool":
-        """Return the pool of the records' counts. Records without a verdict add nothing."""
+        """Return a pool of the counts of all records. Records without a verdict are not added."""
         pool = cls()
         for record in records:
             pool.outcomes[record.outcome] += 1
@@ -87,7 +91,7 @@ class Pool:
             members.append(number)
 
     def table(self) -> "Floats":
-        """Return one row of counts for each answer."""
+        """Return the counts as an array with one row for each answer."""
         import numpy as np
 
         return np.asarray(self.counts, float).reshape(len(self.units), -1)
@@ -161,10 +165,11 @@ def corpus_result(
     ends: Ends | None = None,
     flags: Sequence[str] = (),
 ) -> Result:
-    """Return the result of a corpus metric over all answers that have counts; a flag says how many have none.
+    """Return the result of a corpus metric over all answers that have counts. A flag gives the number of the others.
 
-    A `Recipe` as `source` brings formula and scale; a function as `source` gives the counts of a mean between `ends`.
-    Clusters count as one unit each. Without clusters the sample is the unit, so that all answers to it stay together.
+    If `source` is a `Recipe`, it has the formula and the scale. If it is a function, it
+    returns the counts of a mean, whose scale is `ends`. A cluster is one unit. Without
+    clusters a sample is the unit, so that all answers to it stay together.
     """
     recipe: Recipe | None = None
     read: Counts
@@ -195,7 +200,7 @@ def _estimate(
     units: Sequence[int] | None,
     flags: Sequence[str],
 ) -> dict[str, Any]:
-    """Compute value and interval from a table of counts, one row per answer. Return them as fields of a result."""
+    """Return the value and interval of a table of counts (one row per answer) as fields of a result."""
     import numpy as np
 
     total = table.sum(axis=0, keepdims=True)

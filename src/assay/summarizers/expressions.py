@@ -1,7 +1,7 @@
 """Arithmetic that users write in a task file: `2 * correct / (asked + attempted)`.
 
-Only numbers, names, + - * / **, parentheses and a few functions are allowed; nothing is ever executed. The same
-expression works on single numbers and on numpy arrays.
+Only numbers, names, + - * / **, parentheses and a few functions are allowed; no code is
+executed. The same expression works on single numbers and on numpy arrays.
 """
 
 import ast
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 Lookup = Callable[[str], Any]
-"""Returns the value of a name: a number, an array, or a list of numbers."""
+"""A function that returns the value of a name: a number, an array, or a list of numbers."""
 ROUNDS = "rounds"
-"""The name of all values `round_1`, `round_2`, … of a record, as a list."""
+"""The name for the list of all values `round_1`, `round_2`, … of a record."""
 
 
 def _flatten(values: Sequence[Any]) -> list[Any]:
-    """Return the arguments of a function in one list; arguments that are lists are flattened."""
+    """Return the arguments of a function as one flat list: `(1, [2, 3])` -> `[1, 2, 3]`."""
     numbers: list[Any] = []
     for value in values:
         if isinstance(value, (list, tuple)):
@@ -83,14 +83,14 @@ _SIGNS = (ast.USub, ast.UAdd)
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed arithmetic expression, which was checked to contain nothing else."""
+    """A parsed arithmetic expression. `parse` raises an error for anything else."""
 
     text: str
     tree: ast.expr
 
     @classmethod
     def parse(cls, text: str, where: str) -> "Expression":
-        """Return the expression of a text; raise if it is more than arithmetic.
+        """Parse a text as an expression. Raise if it is not arithmetic.
 
         A text in backquotes is one name, whatever its characters: `` `wer[none].S` ``.
         """
@@ -116,7 +116,7 @@ class Expression:
         return cls(text, tree)
 
     def names(self) -> list[str]:
-        """Return the names that the expression uses, in order; `judge.score` is one name."""
+        """Return the names in the expression, in order; `judge.score` is one name."""
         return list(dict.fromkeys(_names(self.tree)))
 
     def evaluate(self, lookup: Lookup) -> Any:
@@ -143,7 +143,7 @@ class Expression:
 
 
 def _only(name: str) -> Lookup:
-    """Return a lookup that gives 1 for `name` and 0 for every other name."""
+    """Return a lookup function with the value 1 for `name` and 0 for every other name."""
     return lambda other: float(other == name)
 
 
@@ -152,7 +152,7 @@ def _check(
     text: str,
     where: str,
 ) -> None:
-    """Raise for anything but numbers, names, operators and known functions."""
+    """Raise if a node is not a number, a name, an operator or a known function."""
     if _dotted_name(node) is not None:
         return
     children: list[ast.expr] = []
@@ -182,7 +182,7 @@ def _check_function(
     text: str,
     where: str,
 ) -> None:
-    """Raise for a function that does not exist, or is called without numbers."""
+    """Raise if a function is unknown or has no arguments."""
     if name not in FUNCTIONS or node.keywords or not node.args:
         fix = suggest(name, list(FUNCTIONS), "known functions:")
         raise UsageError(
@@ -203,7 +203,7 @@ def _check_number(
 
 
 def _dotted_name(node: ast.expr) -> str | None:
-    """Return the name that a syntax node spells, such as `judge.score`; None if it is something else."""
+    """Return the dotted name in a syntax node, such as `judge.score`; None if the node is something else."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):

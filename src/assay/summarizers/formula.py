@@ -1,7 +1,9 @@
 """Metrics computed from named counts: an F1 of two rates, the worst turn of a dialogue, a ratio of two scorers.
 
-Each count is a sum over all answers. The metric is a formula of these sums. So it has an interval (each sample, or
-cluster, is left out in turn), a paired comparison between runs, and a value for each tag, like every shipped metric.
+Each count is a sum over all answers. The metric is a formula of these sums. Therefore
+it has an interval (from the jackknife, which leaves out one sample or cluster at a
+time), a paired comparison between runs, and a value for each tag, like every metric of
+assay.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +33,7 @@ WHERE = "summarizer 'formula'"
 
 
 class UnknownCount(SummarizerError):
-    """A formula uses a name that no scorer gave."""
+    """Raised if a formula uses a name that no scorer has recorded."""
 
 
 @summarizers.register("formula")
@@ -39,13 +41,14 @@ class UnknownCount(SummarizerError):
 class Formula:
     """A metric computed from named counts, each of them summed over all answers.
 
-    A count is an expression of the values that scorers gave one answer and the numbers in their `details`. `1`
-    counts answers. `rounds` are the values `round_1`, `round_2`, … of a dialogue: `min(rounds)` is the worst,
-    `count(rounds)` their number. With several scorers, `SCORER.NAME` names one of them, and one formula may use
-    several.
+    A count is an expression of an answer's values and of the numbers in its `details`.
+    The count `1` is the number of answers. `rounds` are the values `round_1`,
+    `round_2`, … of a dialogue: `min(rounds)` is the worst, `count(rounds)` their
+    number. If a task has several scorers, `SCORER.NAME` selects one of them, and a
+    formula may use several.
 
-    Example: `Formula("f1", "2 * correct / (asked + attempted)", {"correct": "is_correct", "asked": 1, "attempted":
-    "is_correct + is_incorrect"}, bounds=(0, 1))`
+    Example: `Formula("f1", "2 * correct / (asked + attempted)", {"correct":
+    "is_correct", "asked": 1, "attempted": "is_correct + is_incorrect"}, bounds=(0, 1))`
     """
 
     metric: str
@@ -55,11 +58,11 @@ class Formula:
     counts: Mapping[str, Count]
     """For each name, the expression that is summed, or a list of names to add."""
     bounds: Sequence[float | None] | None = None
-    """The lowest and the highest value of the metric. A highest value of None is open."""
+    """The lowest and the highest value of the metric. None as the highest value means that it has no upper limit."""
     higher_is_better: bool = True
     pools: ClassVar[bool] = True
     applies_weights: ClassVar[bool] = True
-    """The counts of a sample are multiplied by the weight of its row."""
+    """Whether the counts of a sample are multiplied by the weight of its row."""
 
     def __post_init__(self) -> None:
         self._ends()
@@ -85,7 +88,10 @@ class Formula:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield the result once for each scorer that has all names, or once for all scorers together if none has."""
+        """Yield the result once for each scorer whose records have all names.
+
+        If there is none, yield one result for all scorers together.
+        """
         reading = self._reading(records, context)
         if reading is None:
             return
@@ -115,7 +121,7 @@ class Formula:
         )
 
     def _recipe(self, reading: Reading) -> Recipe:
-        """Return the recipe of the metric: data, stored with the result, that say how it was computed."""
+        """Return the recipe of the metric, which is stored with the result so that it can be computed again."""
         value = Expression.parse(self.value, WHERE)
         members = self._members()
         names = list(self.counts)
@@ -138,7 +144,11 @@ class Formula:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Reading | None:
-        """Return how the counts are read from this scorer's records; None if another scorer's records have them."""
+        """Return how the counts are computed from this scorer's records; None if only
+        another scorer's records have them.
+
+        Raise `UnknownCount` if no scorer has recorded a name.
+        """
         unread = unread_value((), context)
         needed = self._names_to_read()
         own_names = names_in(records)
@@ -167,7 +177,7 @@ class Formula:
         return None
 
     def _flags(self, records: Sequence[ScoreRecord]) -> tuple[str, ...]:
-        """Return a flag for answers that could not be read and lack counts from `details`."""
+        """Return a flag with the number of answers that could not be read and have no counts in `details`."""
         in_values: set[str] = set()
         for record in records:
             prefix = f"{record.scorer}."
@@ -185,7 +195,7 @@ class Formula:
         return (f"{plural(lacking, 'unread answer')} without counts",)
 
     def _names_to_read(self) -> set[str]:
-        """Return the names of all values and details that the counts refer to."""
+        """Return the names of all values and details in the expressions of the counts."""
         needed: set[str] = set()
         for members in self._members():
             for member in members:
@@ -194,7 +204,7 @@ class Formula:
         return needed
 
     def _members(self) -> list[list[str]]:
-        """Return the list of expressions for each count, whose values are added up."""
+        """Return, for each count, the list of expressions to add up."""
         if not self.counts:
             raise UsageError(
                 "no counts",
@@ -219,7 +229,7 @@ class Formula:
         return members
 
     def _ends(self) -> Ends | None:
-        """Return the bounds as numbers, infinite for an open end; None if the formula has no bounds."""
+        """Return the bounds as numbers, infinite without a limit; None if the formula has no bounds."""
         if self.bounds is None:
             return None
         numbers = list(self.bounds)
@@ -236,5 +246,5 @@ class Formula:
 
 
 def _is_first(context: SummaryContext) -> bool:
-    """Return True for the first scorer of the task, for which a formula of several scorers is computed."""
+    """Return True for the first scorer of the task. A formula of several scorers is computed only for it."""
     return next(iter(context.beside), context.scorer) == context.scorer

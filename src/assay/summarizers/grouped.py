@@ -1,7 +1,8 @@
 """Samples judged in groups: a group is right only if all of its samples are right.
 
-Examples are rotations of one question, or both questions about an image. A group is unresolved and flagged if a verdict
-or an expected sample is missing; it does not count as a smaller group.
+Examples of a group are the rotations of one question, or both questions about an image.
+If a verdict or an expected sample is missing, the group is unresolved and flagged; it
+does not count as a smaller group.
 """
 
 from collections import Counter
@@ -25,27 +26,27 @@ class _Group:
     expected: int | None = None
     """How many samples the group should have."""
     numbers: dict[str, float] = field(default_factory=dict)
-    """The worst value of each metric among its samples."""
+    """The lowest value in the group, for each metric."""
     judged: Counter[str] = field(default_factory=Counter)
-    """How many samples have a value, for each metric."""
+    """The number of samples with a value, for each metric."""
 
 
 @summarizers.register("grouped")
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """The share of groups with all samples right, and the mean over samples in addition.
+    """The share of groups whose samples are all right, and in addition the mean over samples.
 
-    The task names the column of the groups: `columns: {group: pair}`.
+    The task names the column that identifies the groups: `columns: {group: pair}`.
     """
 
     expected_size: int | str | None = None
-    """Number of samples in a complete group: a fixed number, or the name of the score detail that has the number.
+    """The number of samples in a complete group: a fixed number, or the key of `details` that has it.
 
-    For example, `options` is the number of rotations if a question is asked once for each rotation of its options. By
-    default any size is accepted.
+    For example, `options` is the number of rotations if a question is asked once for
+    each rotation of its options. By default a group may have any size.
     """
     label: str = "grouped"
-    """A suffix of the metric's name: `exact_match.grouped`."""
+    """The suffix of the metric's name: `grouped` in `exact_match.grouped`."""
 
     def __call__(
         self,
@@ -74,7 +75,7 @@ class Grouped:
         metric: str,
         name: str,
     ) -> Callable[[], Iterator[ScoreRecord]]:
-        """Return a function that yields one record for each group; its value is the worst in the group."""
+        """Return a function that yields one record for each group with the lowest value in the group."""
 
         def make() -> Iterator[ScoreRecord]:
             for (key, epoch), group in groups.items():
@@ -99,7 +100,7 @@ def _read_groups(
     context: SummaryContext,
     expected: int | str | None,
 ) -> dict[tuple[str, int], _Group]:
-    """Return the groups by name and epoch."""
+    """Return the groups by their name and epoch."""
     groups: dict[tuple[str, int], _Group] = {}
     for record in records:
         # A sample without a group is a group of one. The prefixes keep its id apart from the groups' names.
@@ -142,9 +143,9 @@ def _read_groups(
 
 
 def _clustered_by_group(records: Sequence[ScoreRecord]) -> Iterator[ScoreRecord]:
-    """Yield the records.
+    """Yield the records, with the group as cluster of samples without a cluster.
 
-    A sample without a cluster gets its group as cluster, since samples of a group depend on each other.
+    The samples of a group depend on each other.
     """
     for record in records:
         if record.cluster is None and record.group is not None:

@@ -1,10 +1,12 @@
 """The mean of every metric of a scorer, which a task reports by default.
 
-Answers that could not be read count as the worst value of the scale, which is 0 for most. If the worst value is
-unknown, they are left out. Samples without a verdict are left out of the denominator; `bounds` has the lowest and the
-highest mean that they allow.
+An answer that could not be read counts as the worst value of the scale, 0 for most
+scales. If the worst value is unknown, such answers are left out. Samples without a
+verdict are not in the denominator; `bounds` has the lowest and the highest mean that
+their verdicts could lead to.
 
-Other summarizers derive records of groups or questions from the original ones, and compute the mean of these.
+Other summarizers create records of groups or questions from the original ones, and
+compute the mean of these.
 """
 
 import math
@@ -37,17 +39,20 @@ UNREAD_LEFT_OUT = "unread answers left out: their worst value is not known"
 @summarizers.register("mean")
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The mean over samples, with its interval, its failures and a line for each tag."""
+    """The mean over samples, with its interval, the number of failures, and the mean for each tag."""
 
     reducer: str | None = None
-    """How repeated answers become one value: mean, majority, max, pass@K, pass^K. By default the run's reducer."""
+    """How repeated answers to a sample become one value: mean, majority, max, pass@K, pass^K.
+
+    By default the run's reducer.
+    """
 
     def __call__(
         self,
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield one result for each metric; one without a value if nothing was scored."""
+        """Yield one result for each metric. If nothing was scored, it has no value."""
         reducer = self.reducer or reducer_of(context)
         table = read_table(records)
         for metric in table.names(context.scorer):
@@ -55,7 +60,7 @@ class Mean:
 
 
 def reducer_of(context: SummaryContext) -> str:
-    """Return the run's reducer for repeats of a sample."""
+    """Return the run's reducer for repeated answers to a sample."""
     return str(context.options.get("reducer", "mean"))
 
 
@@ -153,9 +158,10 @@ def _expected_samples(
     cells: Sequence[float],
     context: SummaryContext,
 ) -> int | None:
-    """Return how many samples a metric has.
+    """Return the number of samples that a metric should have.
 
-    A dialogue without a third round does not count as missing in the mean of `round_3`.
+    In the mean of `round_3`, a dialogue without a third round does not count as
+    missing.
     """
     if context.n_expected is None or not _ROUND.search(metric):
         return context.n_expected
@@ -206,7 +212,7 @@ def _parsed_value(
     reducer: str,
     metric: str,
 ) -> float | None:
-    """Return the mean over the answers that could be read; their samples have equal weights."""
+    """Return the mean over the samples whose answers could be read, each with the same weight."""
     if table.samples is not None and reducer not in ("mean", "max", "majority"):
         # pass@k of only the readable answers would be a number of another protocol.
         return None
@@ -217,7 +223,7 @@ def _parsed_value(
 
 
 def _weight_details(weights: Sequence[float]) -> dict[str, float]:
-    """Return the sum of the weights, and the effective number of samples (Kish)."""
+    """Return the details of a weighted mean: the sum of the weights, and the effective number of samples (Kish)."""
     total = math.fsum(weights)
     squares = math.fsum(weight * weight for weight in weights)
     return {"sum": total, "effective_samples": total * total / squares}
@@ -238,7 +244,7 @@ def _cluster_flags(table: Table, units: Units) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Records of groups or questions that are created one by one while they are read, to save memory."""
+    """Records of groups or questions. Each is created when it is read, to save memory."""
 
     make: Callable[[], Iterator[ScoreRecord]]
 
@@ -251,7 +257,7 @@ def number_of(
     metric: str,
     context: SummaryContext,
 ) -> float | None:
-    """Return the value with which a record counts in the mean: the worst if unreadable; `None` without a verdict."""
+    """Return the value of a record in the mean: the worst value if its answer is unreadable; None without a verdict."""
     if record.outcome in UNRESOLVED:
         return None
     if record.outcome in COUNTED_AS_ZERO:
@@ -269,7 +275,7 @@ def verdict(
     value: float | None,
     outcome: str,
 ) -> ScoreRecord:
-    """Return one record that stands for several records, such as a group, with the tags and cluster of the first."""
+    """Return one record for several records, such as those of a group, with the tags and cluster of the first."""
     return ScoreRecord(
         first.task,
         first.model,
@@ -291,5 +297,5 @@ def mean_of_units(
     context: SummaryContext,
     reducer: str = "mean",
 ) -> Result:
-    """Return the mean over records of groups or questions. How many of them were expected is unknown."""
+    """Return the mean over records of groups or questions, whose expected number is unknown."""
     return mean_of(table, metric, replace(context, n_expected=None), reducer)

@@ -1,7 +1,8 @@
-"""Benchmarks that count questions in groups: MME (by image) and HallusionBench (variants of a question or figure).
+"""Benchmarks that score groups of questions: MME (by image) and HallusionBench (variants of a question or figure).
 
-MME: a category scores 100 acc + 100 acc+, where acc+ is the share of images with both questions right; perception
-is the sum of ten categories, cognition of four. The image is the sample's group, else its cluster.
+MME: a category scores 100 acc + 100 acc+, where acc+ is the share of images with both
+questions right. Perception is the sum of ten categories, cognition the sum of four. The
+image is the sample's group, else its cluster.
 """
 
 import math
@@ -30,7 +31,7 @@ COGNITION = (
 @summarizers.register("mme")
 @dataclass(frozen=True, slots=True)
 class Mme:
-    """Acc, acc+ and their sum for each category; perception and cognition as the sums over their categories."""
+    """Accuracy, acc+ and their sum for each category; perception and cognition as the sums over their categories."""
 
     category: str = "category"
     """The tag that names the category."""
@@ -136,7 +137,11 @@ class Mme:
         counted: Counting,
         reducer: str,
     ) -> tuple[list[Row], list[str]]:
-        """Return a row for each image (right questions, questions, 1 if all are right else 0, 1), and flags."""
+        """Return one row for each image, and flags.
+
+        A row has the number of right questions, the number of questions, 1 if all are
+        right (else 0), and 1.
+        """
         images: dict[tuple[str, str], list[ScoreRecord]] = {}
         for record in records:
             image = record.group if record.group is not None else record.cluster
@@ -185,7 +190,10 @@ def _group_values(
     *,
     by_sample: bool = False,
 ) -> list[list[float | None]]:
-    """Group values by sample (`by_sample`), or by attempt: all first answers, then all second ones."""
+    """Return the values in lists by attempt: all first answers, then all second ones.
+
+    With `by_sample`, return one list for each sample.
+    """
     values_by_unit: dict[str | int, list[float | None]] = {}
     for record in records:
         values_by_unit.setdefault(record.id if by_sample else record.epoch, []).append(
@@ -195,7 +203,7 @@ def _group_values(
 
 
 def _all_right(attempts: Sequence[Sequence[float | None]]) -> list[float | None]:
-    """Return 1 for each attempt with all answers right, else 0; `None` if a value is missing."""
+    """Return, for each attempt, 1 if all its answers are right, else 0; None if a value is missing."""
     verdicts = []
     for values in attempts:
         if None in values:
@@ -210,7 +218,7 @@ def _reduce(
     units: Sequence[Sequence[float | None]],
     reducer: str,
 ) -> list[float | None]:
-    """Reduce the values of each unit to a single value; `None` if too many of them are missing."""
+    """Reduce the values of each unit to one value; None if too many of them are missing."""
     result = []
     for values in units:
         numbers = [value for value in values if value is not None]
@@ -243,7 +251,7 @@ def sum_of_scores(sums: Mapping[str, "Floats"]) -> "Floats":
 
 
 def _ends(rows: Sequence[Row]) -> tuple[float, float]:
-    """Return the lowest and the highest score: each category has at most 200 points."""
+    """Return the lowest and the highest score: a category has at most 200 points."""
     return 0.0, 200.0 * len({group for group, _, _ in rows})
 
 
@@ -254,18 +262,21 @@ def _category(record: ScoreRecord, tag: str) -> str:
 @summarizers.register("hallusionbench")
 @dataclass(frozen=True, slots=True)
 class HallusionBench:
-    """HallusionBench's accuracies: of single questions (aAcc), of questions over all figures (qAcc), of figures (fAcc).
+    """HallusionBench's accuracies: of questions (aAcc), of questions over all their
+    figures (qAcc), and of figures (fAcc).
 
-    The samples have tags that name the set, the figure and the question. Samples of one set are drawn together.
+    The samples have tags for the set, the figure and the question. Samples of one set
+    are resampled together.
     """
 
     set: tuple[str, ...] = ("l2-category", "set_id")
     figure: str = "figure_id"
     question: str = "question_id"
     figureless: tuple[str, str] | None = None
-    """The category and the figure number of questions without a figure.
+    """The category and the figure number that mark questions without a figure.
 
-    They are left out of fAcc, as in the official script; VLMEvalKit counts them as a figure.
+    They are left out of fAcc, as in the official script; VLMEvalKit counts them as a
+    figure.
     """
     category: str = "category"
 
@@ -313,10 +324,10 @@ def _share_all_right(
     by: tuple[str, ...] | None,
     unit: tuple[str, ...],
 ) -> Result:
-    """Return the share of groups with all samples right.
+    """Return the share of groups whose samples are all right.
 
-    `by` names the tags of a group, `None` means single samples; `unit` names the tags of units that are drawn as a
-    whole.
+    `by` has the tags that identify a group; with None each sample is a group. `unit`
+    has the tags that identify the units that are resampled as a whole.
     """
     members: dict[tuple[str, ...], list[ScoreRecord]] = {}
     for record in records:

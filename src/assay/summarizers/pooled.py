@@ -1,7 +1,8 @@
 """Ratios of sums over a run: of counts in `details`, and of verdicts on instructions.
 
-Accuracy over instructions pools the verdicts of all prompts, so that each instruction counts once. A mean over prompts
-would count the only instruction of a prompt three times as much as one of three.
+Accuracy over instructions pools the verdicts of all prompts, so that each instruction
+counts once. In a mean over prompts, the only instruction of a prompt would count three
+times as much as one of three.
 """
 
 import math
@@ -27,9 +28,10 @@ Names = str | Sequence[str]
 @summarizers.register("pooled")
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """The sum of some counts divided by the sum of others, with an interval over clusters.
+    """The sum of some counts divided by the sum of other counts, with an interval over clusters.
 
-    Example: `Pooled(numerator=("substitutions", "deletions", "insertions"), denominator="reference_words")`
+    Example: `Pooled(numerator=("substitutions", "deletions", "insertions"),
+    denominator="reference_words")`
     """
 
     numerator: Names
@@ -37,7 +39,7 @@ class Pooled:
     metric: str | None = None
     """The name of the metric; by default the scorer's."""
     bounds: Ends | None = None
-    """The lowest and the highest value of the ratio: 0 and 1 for a share, None for an open scale."""
+    """The lowest and the highest value of the ratio: 0 and 1 for a share, None if it has no limit."""
     pools: ClassVar[bool] = True
 
     def __call__(
@@ -45,7 +47,7 @@ class Pooled:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield one result; the mean of the samples' own ratios is in its details."""
+        """Yield one result. Its details have the mean of the samples' own ratios."""
         names = (_names(self.numerator), _names(self.denominator))
         formula = "ratio" if self.bounds is None else "share"
         recipe = Recipe(formula, names)
@@ -80,14 +82,14 @@ class Pooled:
 
 
 def _names(names: Names) -> tuple[str, ...]:
-    """Return the names as a tuple; a single name may be given as a text."""
+    """Return the names as a tuple. A single name may be a text."""
     if isinstance(names, str):
         return (names,)
     return tuple(names)
 
 
 _Instruction = tuple[str, str, int]
-"""The kind of an instruction, the id of its prompt, and its number in the prompt."""
+"""An instruction: its type, the id of its prompt, and its index in the prompt."""
 
 
 @summarizers.register("instructions")
@@ -96,7 +98,7 @@ def instructions(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[Result]:
-    """Yield `instruction_strict` and `instruction_loose`, with a line for each kind of instruction."""
+    """Yield `instruction_strict` and `instruction_loose`, each with the accuracy for each type of instruction."""
     for way in ("strict", "loose"):
         metric = f"{context.scorer}.instruction_{way}"
         results = Pooled(
@@ -124,7 +126,7 @@ def _by_kind(
     records: Sequence[ScoreRecord],
     way: str,
 ) -> dict[str, list[float]]:
-    """Return the verdicts by type of instruction; of several answers to one prompt, the mean over them."""
+    """Return the verdicts by type of instruction. Several answers to one prompt are averaged."""
     repeats: defaultdict[_Instruction, list[float]] = defaultdict(list)
     field = f"each_{way}"
     for record in records:

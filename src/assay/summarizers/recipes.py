@@ -1,10 +1,11 @@
 """Recipes: how a corpus metric is computed from the counts of its samples, and how counts are read from a record.
 
-A recipe names a formula and the members of `details` that it sums. With it, two runs can be compared on the same
-samples long after they were summarized: `{"formula": "ratio", "counts": [["S", "D", "I"], ["N"]]}` is a word error
-rate.
+A recipe contains the name of a formula, and the entries of `details` that it sums. With
+it, two runs can be compared on the same samples long after they were summarized:
+`{"formula": "ratio", "counts": [["S", "D", "I"], ["N"]]}` is a word error rate.
 
-In names, `is_correct` is a value or a detail of the record's own scorer; `judge.is_correct` names the scorer, too.
+The name `is_correct` is a value or a detail of the record's own scorer;
+`judge.is_correct` also names the scorer.
 """
 
 import math
@@ -24,7 +25,9 @@ __all__ = ["ROUNDS", "names_in", "number_named", "together"]
 
 
 def number_named(record: ScoreRecord, name: str) -> object:
-    """Return the value or detail of a record that has this name; None if there is none, a list for `rounds`."""
+    """Return the value or detail of a record with this name: a number, or a list for
+    `rounds`; None if it is missing.
+    """
     if name == ROUNDS:
         return _rounds(record) or None
     for key in (name, f"{record.scorer}.{name}"):
@@ -70,7 +73,7 @@ def names_in(records: Iterable[ScoreRecord]) -> set[str]:
 def together(beside: Mapping[str, Sequence[ScoreRecord]]) -> Iterator[ScoreRecord]:
     """Yield one record for each answer, with the values of all scorers. Those of the first scorer need no prefix.
 
-    An answer without a verdict from one of the scorers is unresolved.
+    If one of the scorers has no verdict on an answer, its record is unresolved.
     """
     joined: dict[tuple[str, int], ScoreRecord] = {}
     for records in beside.values():
@@ -83,7 +86,7 @@ def together(beside: Mapping[str, Sequence[ScoreRecord]]) -> Iterator[ScoreRecor
 
 
 def _with_prefixes(record: ScoreRecord) -> ScoreRecord:
-    """Return a copy of the record that has each numeric detail also under `SCORER.NAME`."""
+    """Return a copy of the record in which each numeric detail is also available as `SCORER.NAME`."""
     details: dict[str, Any] = {}
     for name, value in record.details.items():
         if is_number(value):
@@ -93,7 +96,7 @@ def _with_prefixes(record: ScoreRecord) -> ScoreRecord:
 
 
 def _merge(first: ScoreRecord, other: ScoreRecord) -> ScoreRecord:
-    """Return one record of two scorers' verdicts on the same answer."""
+    """Merge two scorers' records of the same answer."""
     values = {**other.values, **first.values}
     details = {**other.details, **first.details}
     outcome = first.outcome
@@ -108,7 +111,7 @@ def _merge(first: ScoreRecord, other: ScoreRecord) -> ScoreRecord:
 
 
 Formula = Callable[["Floats"], "Floats"]
-"""A function that takes many rows of sums, and returns one value for each row."""
+"""A function from many rows of sums to one value for each row."""
 
 SCALES: Mapping[str, Ends] = {
     "ratio": POSITIVE,
@@ -127,10 +130,10 @@ SCALES: Mapping[str, Ends] = {
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the counts of a user's formula are read from a record: as expressions of its values and details."""
+    """How the counts of a user's formula are computed from a record: by expressions of its values and details."""
 
     unread: float | None = 0.0
-    """The value that an unreadable answer gets for missing names; None leaves the answer out."""
+    """The value of names that an unreadable answer lacks; with None the answer is left out."""
     is_joint: bool = False
     """True if the counts come from several scorers of the task."""
 
@@ -169,22 +172,25 @@ class Reading:
 
 @lru_cache(maxsize=256)
 def _parse(text: str) -> Expression:
-    """Parse an expression of a recipe, with a cache."""
+    """Parse an expression of a recipe. Results are cached."""
     return Expression.parse(text, "a count of a formula")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to compute a corpus metric: a formula, the counts that are summed, and the formula's options."""
+    """How to compute a corpus metric: its formula, the counts that are summed, and the options of the formula."""
 
     formula: str
     counts: str | Sequence[Sequence[str]]
-    """A member of `details` that has all counts; or for each count the members to add."""
+    """The entry of `details` that has all counts; or, for each count, the entries to add up."""
     weights: Sequence[Sequence[float]] | None = None
-    """The weight of each count in the sums of a ratio, one row for each sum; by default each count is a sum."""
+    """The weight of each count in the sums of a ratio, one row for each sum.
+
+    By default each count is a sum by itself.
+    """
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     reading: Reading | None = None
-    """Set for a user's formula: `counts` are then expressions."""
+    """How `counts` are computed as expressions, for a user's formula; otherwise None."""
 
     @property
     def ends(self) -> Ends:
@@ -193,7 +199,7 @@ class Recipe:
 
     @property
     def is_share(self) -> bool:
-        """True for a share or a bounded mean: its first sum divided by its second."""
+        """True for a share or a bounded mean, whose value is the first sum divided by the second."""
         return self.formula == "share"
 
     def read(self, record: ScoreRecord) -> Sequence[float] | None:
@@ -247,7 +253,7 @@ class Recipe:
 
     @classmethod
     def from_plain(cls, plain: object) -> "Recipe | None":
-        """Return the recipe in the details of a result; `None` if it has none, or one of an unknown form."""
+        """Return the recipe in the details of a result; None if it is missing or in an unknown form."""
         if (
             not isinstance(plain, Mapping)
             or plain.get("formula") not in SCALES
@@ -264,7 +270,7 @@ class Recipe:
 
 
 def _formula(name: str, **options: object) -> Formula:
-    """Return the formula called `name`. The imports are local because those modules import this one."""
+    """Return the formula called `name`. The modules that define formulas import this one, so they are imported here."""
     from .caption_summary import bleu_from
     from .statistics.jackknife import ratio_of_sums
     from .text_corpora import (
@@ -296,7 +302,7 @@ def expression_of_sums(
     value: str,
     names: Sequence[str],
 ) -> "Floats":
-    """Evaluate a user's formula for each row of sums; `names` are the names of the columns."""
+    """Evaluate a user's formula for each row of sums. `names` has the name of each column."""
     import numpy as np
 
     columns = {name: sums[:, index] for index, name in enumerate(names)}
@@ -325,11 +331,11 @@ def _sum(
 
 
 ONE = "1"
-"""Counts every answer once, instead of naming a member of `details`."""
+"""The name of a count that is 1 for every answer, instead of an entry of `details`."""
 
 
 def _to_lists(names: object) -> object:
-    """Return nested names as JSON: tuples become lists."""
+    """Convert the tuples in nested names to lists, for JSON."""
     if isinstance(names, (list, tuple)):
         return [_to_lists(name) for name in names]
     return names

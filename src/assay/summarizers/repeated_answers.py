@@ -1,10 +1,11 @@
 """Repeated answers to a question: pass@k, pass^k, and the verdict of the majority.
 
-pass@k is the probability that at least one of k answers to a question is right, pass^k that all of them are. The
-answers are the candidates of each request and its epochs together. Both numbers are unbiased estimates.
+pass@k is the probability that at least one of k answers to a question is right, pass^k
+that all of them are. Candidates of a request and answers of other epochs count alike.
+Both are unbiased estimates.
 
-The majority verdict on a question is the verdict on its most frequent answer. Every candidate of every epoch has one
-vote.
+The majority verdict on a question is the verdict on its most frequent answer. Each
+candidate of each epoch has one vote.
 """
 
 from collections import Counter
@@ -45,7 +46,7 @@ class _Answers:
 class _PassK:
     k: int | Sequence[int] = 1
     right_at: float = 1.0
-    """The lowest value of a right answer."""
+    """The lowest value that counts as a right answer."""
 
     def __post_init__(self) -> None:
         for k in self._all_k():
@@ -55,7 +56,7 @@ class _PassK:
                 )
 
     def _all_k(self) -> tuple[int, ...]:
-        """Return the values of k in the settings, as a tuple."""
+        """Return the values of k as a tuple."""
         if isinstance(self.k, int):
             return (self.k,)
         return tuple(self.k)
@@ -172,12 +173,12 @@ def _without_details(record: ScoreRecord) -> ScoreRecord:
 
 @dataclass(slots=True)
 class _Vote:
-    """The answers to one question, with the verdict on each."""
+    """The votes on one question: its answers, and the verdict on each."""
 
     first: ScoreRecord
     ballots: Counter[str] = field(default_factory=Counter)
     verdicts: dict[str, dict[str, list[float]]] = field(default_factory=dict)
-    """All values of each metric by answer, because a judge may grade the same answer differently."""
+    """All values of each metric for each answer, because a judge may grade the same answer differently each time."""
     unread: int = 0
 
     def leaders(self) -> list[str]:
@@ -189,11 +190,11 @@ class _Vote:
 @summarizers.register("majority")
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """The mean over questions of the verdict on the most frequent answer of all candidates and epochs.
+    """The mean over questions of the verdict on the most frequent answer, among all candidates and epochs.
 
-    An answer that could not be read does not vote; a question with no other answer is wrong. A tie counts as the
-    mean of the tied verdicts, and the details count ties. Different verdicts on the same answer count as their
-    mean.
+    An answer that could not be read has no vote; a question without another answer is
+    wrong. In a tie, the mean of the tied verdicts counts, and the details have the
+    number of ties. Different verdicts on the same answer are averaged.
     """
 
     def __call__(
@@ -226,7 +227,7 @@ def _read_votes(
     metrics: Sequence[str],
     context: SummaryContext,
 ) -> dict[str, _Vote]:
-    """Return the votes and the verdicts on each answer, by sample."""
+    """Return the votes of each sample, with the verdicts on each answer."""
     votes: dict[str, _Vote] = {}
     for record in records:
         vote = votes.get(record.id)
@@ -264,7 +265,7 @@ def _majority_verdict(
     metric: str,
     name: str,
 ) -> ScoreRecord:
-    """Return a record with the mean verdict on the answers with the most votes."""
+    """Return a record whose value is the mean verdict on the answers with the most votes."""
     value_lists = []
     for answer in vote.leaders():
         verdicts = vote.verdicts[answer]

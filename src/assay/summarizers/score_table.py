@@ -1,8 +1,8 @@
 """The score records of one scorer as columns, read in one pass with a few bytes for each record.
 
-Cells of a column are numbers. `NO_VALUE` marks a metric that a sample does not have, `UNKNOWN` a value that is
-expected and is not a number. Once outcomes are applied, `UNKNOWN` also marks the samples that leave the
-denominator.
+Cells of a column are numbers. `NO_VALUE` marks a metric that a sample does not have.
+`UNKNOWN` marks an expected value that is missing and, once outcomes are applied, the
+samples that are left out of the denominator.
 """
 
 import math
@@ -23,7 +23,7 @@ DOUBTS = {
     ),
     "missing_module": ("program lacks a module", "programs lack a module"),
 }
-"""Keys of `details` with which a scorer marks a doubtful verdict, and the words (one, several) for them in a flag."""
+"""Keys of `details` that mark a doubtful verdict, with the words (singular and plural) for them in a flag."""
 
 Tags = tuple[tuple[str, str], ...]
 
@@ -45,11 +45,11 @@ class Table:
     weights: "array[float] | None" = None
     """The weight of each row's sample; `None` if all count the same."""
     answers: list[str | None] | None = None
-    """The answer that the scorer extracted for each row; None if each sample has one row."""
+    """The answer that the scorer read, for each row; None if each sample has one row."""
     ties: Counter[str] = field(default_factory=Counter)
-    """For each metric, the rows in which several options were equally good, from `ties` in the details."""
+    """For each metric, the rows in which several options had the same likelihood, from `ties` in the details."""
     doubts: Counter[str] = field(default_factory=Counter)
-    """The number of rows whose scorer marked its verdict as doubtful, by the key of `details` that says so."""
+    """The number of rows with a doubtful verdict, by the key of `details` that marks it."""
 
     def __len__(self) -> int:
         return len(self.outcomes)
@@ -92,7 +92,7 @@ class Table:
         return judged or list(self.metrics)
 
     def only_scored(self, name: str) -> "array[float]":
-        """Return the column of a metric, with `NO_VALUE` in rows that were not scored."""
+        """Return the column of a metric with `NO_VALUE` in rows whose outcome is not `scored`."""
         if WITH_VALUE.issuperset(self.outcome_names) and name in self.metrics:
             return self.metrics[name]
         is_scored = [outcome in WITH_VALUE for outcome in self.outcome_names]
@@ -109,10 +109,10 @@ class Table:
         name: str,
         zero: float | None,
     ) -> "array[float]":
-        """Return the column of a metric after outcomes are applied: an answer that could not be read counts as `zero`.
+        """Return the column of a metric in which an answer that could not be read counts as `zero`.
 
-        A scorer with several metrics may be able to read only one of them. A value other than 0 is kept, since the
-        outcome only means that the rule could not read the answer.
+        A scorer with several metrics may be able to compute only some of them from such
+        an answer. So a value other than 0 is kept.
         """
         counted = UNKNOWN if zero is None else zero
         fixed: list[float | None] = []
@@ -140,7 +140,9 @@ class Table:
         name: str,
         column: "array[float]",
     ) -> None:
-        """Correct `done` in unreadable rows: keep this metric's value, or give none if only other metrics have one."""
+        """Correct unreadable rows in `done`: keep the metric's own value, or no value
+        if only other metrics have one.
+        """
         others = [self.metrics[other] for other in self.names(name) if other != name]
         zero = [outcome in COUNTED_AS_ZERO for outcome in self.outcome_names]
         for row, code in enumerate(self.outcomes):
@@ -156,7 +158,7 @@ class Table:
 
 
 def vote_of(record: ScoreRecord) -> str | None:
-    """Return the answer that a record votes for; if options were shuffled, the original letter of the chosen option."""
+    """Return the answer that a record votes for: the letter that the chosen option had before options were shuffled."""
     original: str | None = record.details.get(ORIGINAL_LETTER)
     return original or record.answer
 
@@ -264,7 +266,7 @@ def _alone(
     samples: "array[int] | None",
     first: int,
 ) -> "array[int]":
-    """Give each sample without a cluster a separate one, numbered from `first`."""
+    """Give each sample without a cluster a separate cluster number, from `first` on."""
     for row, code in enumerate(clusters):
         if code < 0:
             clusters[row] = first + (row if samples is None else samples[row])

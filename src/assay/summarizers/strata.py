@@ -1,10 +1,11 @@
-"""Metrics computed from several groups of samples, such as means in which all groups count the same or by weight.
+"""Metrics computed from several groups of samples, such as means in which groups have fixed weights.
 
-`pairs` and `worst_case` also use this module: the value with which a record counts, and results whose formula gets the
-sums of all groups.
+In a mean of groups, every group counts the same or by its weight, however many samples
+it has. GenEval's overall value is the mean of its six task means; WISE has weights for
+six fields of knowledge.
 
-In a mean of groups, every group counts the same, or with its weight, however many samples it has. GenEval's overall
-value is the mean of its six task means; WISE has weights for six fields of knowledge.
+`pairs` and `worst_case` also use this module, for the value of a record in a metric,
+and for formulas of the sums of all groups.
 """
 
 from collections import Counter
@@ -35,17 +36,17 @@ from .statistics.estimate import Ends, Floats
 from .units import reducer_flags, result_names, unresolved_flags, values_by_sample
 
 Row = tuple[str, Hashable, Sequence[float]]
-"""A group, the unit (sample or cluster) that is resampled as a whole, and the unit's counts."""
+"""A group, the unit (sample or cluster) that is resampled as a whole, and the counts of that unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Computes the value with which each record of a run counts."""
+    """A function that returns the value of a record in a metric."""
 
     unread: float | None
     """The value of an answer that could not be read; `None` if the worst value is unknown."""
     metric: str | None = None
-    """The name of the scorer's value; by default its only or first one."""
+    """The name of the metric; by default the scorer's only or first one."""
 
     @classmethod
     def of(
@@ -70,7 +71,7 @@ class Counting:
         return record.values.get(self.metric)
 
     def flags(self, records: Sequence[ScoreRecord]) -> tuple[str, ...]:
-        """Return a flag if unread answers were left out."""
+        """Return a flag if unreadable answers were left out."""
         lost = self.unread is None and any(
             record.outcome in COUNTED_AS_ZERO for record in records
         )
@@ -80,10 +81,10 @@ class Counting:
 
 
 class OneEach:
-    """Counts each sample once in a sum over samples, however many answers it has.
+    """A function that counts each sample once in a sum over samples, however many answers it has.
 
-    The first answer to a sample contributes the value to which all its answers are reduced. The other answers
-    contribute nothing.
+    The first answer to a sample counts with the value to which all its answers were
+    reduced. The other answers do not count.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class OneEach:
         """A flag that names the reducer of repeats, unless it is the mean."""
 
     def __call__(self, record: ScoreRecord) -> tuple[float, float] | None:
-        """Return the value times its weight, and the weight (usually 1); `None` for an answer that does not count."""
+        """Return the value times its weight, and the weight (usually 1); None for an answer that does not count."""
         id = record.id
         if id not in self._values or self._counted(record) is None:
             return None
@@ -140,9 +141,10 @@ def grouped_result(
 ) -> Result:
     """Return the value of `formula` over the sums of each group, with its interval.
 
-    `formula` gets, for each group, many rows of sums at once and gives one value for each. `counted` has the records
-    that count; by default it is computed from `records`. The interval is the jackknife's between `ends`, unless
-    `estimator` computes a better one.
+    `formula` gets, for each group, many rows of sums at once and returns one value for
+    each. `counted` has the records that count; by default it is computed from
+    `records`. The interval is the jackknife's between `ends`, unless `estimator`
+    computes a better one.
     """
     counted = counted or Counting.of(records, context)
     outcomes = Counter(record.outcome for record in records)
@@ -226,7 +228,7 @@ def first_name(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> str:
-    """Return the name of the metric that is read if the user names none: the scorer's only or first one."""
+    """Return the name of the metric to use if the user names none: the scorer's only or first one."""
     for record in records:
         if record.outcome in WITH_VALUE and record.values:
             return next(iter(record.values))
@@ -237,7 +239,7 @@ def scale_of(
     rows: Sequence[Row],
     context: SummaryContext,
 ) -> Ends | None:
-    """Return the scorer's bounds; `None` if they are unknown, or a row's mean value is outside of them."""
+    """Return the scorer's bounds; None if they are unknown or if the mean value of a row is outside of them."""
     if context.bounds is None:
         return None
     low, high = context.bounds
@@ -250,7 +252,10 @@ def mean_of_rows(
     ends: Ends | None,
     level: float = 0.95,
 ) -> Estimate:
-    """Return the mean over rows, each with a sum of values and their number. The rows' units are the clusters."""
+    """Return the mean over rows, which have a sum of values and the number of values.
+
+    The units of the rows are the clusters.
+    """
     units = []
     values = []
     sizes = []
@@ -285,7 +290,7 @@ def expected_of(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> int | None:
-    """Return the expected number of samples for `members`: all expected ones minus the samples of other records."""
+    """Return the expected number of samples for `members`: all expected samples except those of other records."""
     if context.n_expected is None:
         return None
     return context.n_expected - len(
@@ -294,7 +299,7 @@ def expected_of(
 
 
 def unit_of(record: ScoreRecord) -> str:
-    """Return the unit that is resampled as a whole: the cluster, else the sample with all its epochs."""
+    """Return the unit of a record that is resampled as a whole: its cluster, else its sample with all epochs."""
     if record.cluster is not None:
         return record.cluster
     return record.id
@@ -305,7 +310,7 @@ def _side_by_side(
     names: Sequence[str],
     width: int,
 ) -> "Floats":
-    """Return a matrix with each row's counts in the columns of its group, and zeros elsewhere."""
+    """Return a matrix with the counts of each row in the columns of its group, and zeros in the other columns."""
     import numpy as np
 
     first_column = {}
@@ -345,14 +350,14 @@ WISE_VERIFIED = {
 @summarizers.register("group_mean")
 @dataclass(frozen=True, slots=True)
 class GroupMean:
-    """The mean over groups of the mean in each, with a value for every group."""
+    """The mean of the groups' means, and the mean of each group."""
 
     by: str
     """The tag that names the group."""
     weights: Mapping[str, float] = field(default_factory=lambda: EMPTY)
     """The weight of each group; by default all count the same."""
     metric: str | None = None
-    """The name of the scorer's value; by default its only or first one."""
+    """The name of the metric; by default the scorer's only or first one."""
     name: str = "overall"
 
     def __post_init__(self) -> None:
@@ -439,7 +444,7 @@ def mean_of_groups(
     sums: Mapping[str, "Floats"],
     weights: Mapping[str, float],
 ) -> "Floats":
-    """Return the weighted mean of the groups' means. The weights of the present groups are scaled to add up to 1."""
+    """Return the weighted mean of the groups' means. The weights of the groups that occur are scaled to add up to 1."""
     import numpy as np
 
     total = sum(weights[name] for name in sums)
@@ -474,7 +479,7 @@ def _flags(
     strange: Sequence[str],
     by: str,
 ) -> list[str]:
-    """Return a flag for groups of the protocol that are absent, and one for unknown groups."""
+    """Return a flag for groups of the protocol that do not occur, and one for unknown groups."""
     flags = []
     if absent:
         names = ", ".join(absent)

@@ -35,7 +35,7 @@ def chrf(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[Result]:
-    """Yield corpus chrF, 0 to 100. The metric's name contains beta, and `++` if word n-grams count as well."""
+    """Yield corpus chrF, 0 to 100. The metric's name contains beta, and `++` if word n-grams are included."""
     beta = int(next((r.details["beta"] for r in records if "beta" in r.details), 2))
     line = signature(records)
     name = f"chrf{beta}" + ("++" if "|nw:2|" in line else "")
@@ -44,10 +44,11 @@ def chrf(
 
 
 def corpus_bleu_from(sums: "Floats") -> "Floats":
-    """Return BLEU of each row of sums: hypothesis length, reference length, four matches, four totals.
+    """Return the BLEU of each row of sums: hypothesis length, reference length, four matches, four totals.
 
-    An order without a match gets the exponential smoothing of sacreBLEU: 1/2, 1/4, … of a match. Without any match, or
-    without a single n-gram of the highest order, the score is 0 by definition.
+    An order without a match is smoothed as in sacreBLEU: it counts as 1/2, 1/4, … of a
+    match. If no n-gram of any order matches, or there is no n-gram of the highest
+    order, the score is 0 by definition.
     """
     import numpy as np
 
@@ -73,7 +74,9 @@ def corpus_bleu_from(sums: "Floats") -> "Floats":
 
 
 def corpus_chrf_from(sums: "Floats", beta: int = 2) -> "Floats":
-    """Return chrF of each row of sums: hypothesis, reference and shared n-grams of every order in turn."""
+    """Return the chrF of each row of sums: for each order, the n-grams of hypothesis
+    and reference, and the shared ones.
+    """
     import numpy as np
 
     by_order = sums.reshape(len(sums), -1, 3)
@@ -97,7 +100,7 @@ def corpus_chrf_from(sums: "Floats", beta: int = 2) -> "Floats":
 
 
 def signature(records: Sequence[ScoreRecord]) -> str:
-    """Return the signature that sacreBLEU would print; `nrefs:var` if samples differ in their number of references."""
+    """Return the signature that sacreBLEU would print; `nrefs:var` if samples have different numbers of references."""
     lines = set()
     counts = set()
     for record in records:
@@ -120,7 +123,7 @@ def ter(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[Result]:
-    """Yield the edits per hundred words of the references; lower is better."""
+    """Yield corpus TER: the edits per hundred words of the references. Lower is better."""
     details = {"signature": signature(records)}
     yield corpus_result(
         records,
@@ -146,7 +149,7 @@ def corpus_ter_from(sums: "Floats") -> "Floats":
 
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
 STAGES = (1.0, 0.6, 0.8, 0.6)
-"""The weights of an exact match, a stem, a synonym and a paraphrase."""
+"""The weights of METEOR's four stages: exact match, stem, synonym and paraphrase."""
 
 
 @summarizers.register("meteor")
@@ -160,10 +163,11 @@ def meteor(
 
 
 def corpus_meteor_from(sums: "Floats") -> "Floats":
-    """Return METEOR of each row of sums.
+    """Return the METEOR of each row of sums.
 
-    A row has the words and the function words of both sides; for each of four stages the content words and the
-    function words matched on both sides; the number of chunks; the words matched on both sides.
+    A row has the words and the function words of both sides; for each of the four
+    stages, the content words and the function words matched on both sides; the number
+    of chunks; the words matched on both sides.
     """
     import numpy as np
 
@@ -194,7 +198,7 @@ def corpus_meteor_from(sums: "Floats") -> "Floats":
 
 
 def meteor_of(rows: "Floats") -> float:
-    """Return METEOR over several segments, given their counts; conformance fixtures use it."""
+    """Return METEOR over several segments from their counts, for conformance tests."""
     return float(corpus_meteor_from(rows.sum(axis=0, keepdims=True))[0])
 
 
@@ -219,10 +223,10 @@ def perplexity(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[Result]:
-    """Yield perplexity by word, by byte and by token, and bits per byte.
+    """Yield the perplexity per word, per byte and per token, and the bits per byte.
 
-    Perplexity by token can be compared only between models with the same tokenizer. It is left out if tokens were
-    not counted.
+    Perplexity per token can be compared only between models with the same tokenizer. It
+    is left out if tokens were not counted.
     """
     for name, unit in (
         ("word_perplexity", "words"),
@@ -246,7 +250,7 @@ def item_perplexity(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[Result]:
-    """Yield perplexity by item, as LAMBADA reports it: each item counts once, however many tokens it has."""
+    """Yield the perplexity per item, as LAMBADA reports it: each item counts once, however many tokens it has."""
     counts = (("logprob",), (ONE,))
     recipe = Recipe("perplexity", counts)
     yield corpus_result(records, context, "perplexity", recipe, higher_is_better=False)

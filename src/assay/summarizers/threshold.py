@@ -18,7 +18,7 @@ _SIGNS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.
 @summarizers.register("threshold")
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The share of values that reach the threshold `bar`, and in addition the mean."""
+    """The share of values that reach the threshold `bar`, and in addition their mean."""
 
     bar: float
     inclusive: bool = True
@@ -29,7 +29,7 @@ class Threshold:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield `metric>=bar`, then `metric`; if lower is better, the share at or below the bar."""
+        """Yield `metric>=bar`, then `metric`. If lower is better, it is the share of values at or below the bar."""
         table = read_table(records)
         shares = context.as_share()
         for metric in table.names(context.scorer):
@@ -52,9 +52,10 @@ class Threshold:
 @summarizers.register("rescaled")
 @dataclass(frozen=True, slots=True)
 class Rescaled:
-    """The mean after each value is moved from `low … high` to `0 … to`, raised to a power on the way.
+    """The mean of values that are mapped from the range `low … high` to `0 … to`, with an exponent.
 
-    `to * ((value - low) / (high - low)) ** power`; an answer that could not be read counts as 0 on the new scale.
+    A value becomes `to * ((value - low) / (high - low)) ** power`. An answer that could
+    not be read counts as 0.
     """
 
     low: float = 0.0
@@ -62,7 +63,7 @@ class Rescaled:
     to: float = 100.0
     power: float = 1.0
     label: str = ""
-    """A suffix of the metric's name, to distinguish it from the plain mean: `rescaled` gives `judge.rescaled`."""
+    """The suffix of the metric's name that distinguishes it from the plain mean: `rescaled` gives `judge.rescaled`."""
 
     def __post_init__(self) -> None:
         if self.high <= self.low or self.power <= 0 or self.to <= 0:
@@ -96,7 +97,7 @@ class Rescaled:
             )
 
     def _move(self, value: float) -> float:
-        """Return a value on the new scale. Raise `SummarizerError` if it is outside the old one."""
+        """Return a value on the new scale. Raise `SummarizerError` if it is outside the old scale."""
         share = (value - self.low) / (self.high - self.low)
         if not 0.0 <= share <= 1.0:
             raise SummarizerError(
@@ -121,7 +122,9 @@ def with_metric(
     name: str,
     change: Callable[[float], float],
 ) -> Table:
-    """Return the table with one metric renamed to `name`, and `change` applied to its values in scored rows."""
+    """Return the table with one metric renamed to `name`, and the function `change`
+    applied to its values in scored rows.
+    """
     cells = array("d")
     others = {}
     for other, column in table.metrics.items():

@@ -1,7 +1,7 @@
-"""The units of a mean: the answers to each sample, reduced to one value.
+"""The units of a mean: one value for each sample, to which its answers were reduced.
 
-A sample without any value among its answers is unresolved. For the worst and the best case, unresolved samples get the
-worst or the best value.
+A sample without a value for any answer is unresolved. In the worst and the best case of
+the mean, unresolved samples have the worst or the best value.
 """
 
 import math
@@ -30,27 +30,29 @@ from .statistics import (
 from .statistics.estimate import finite
 
 SHOW_BOUNDS_ABOVE, FLAG_ABOVE = 0.01, 0.05
-"""Shares of failed samples above which a row has the worst and the best case, and is marked as doubtful."""
+"""The shares of failed samples above which a row shows the worst and the best case, and is flagged as doubtful."""
 
 OUTSIDE = "outside its bounds"
 ROUNDING = 1e-9
-"""How far a computed value may be outside its bounds because of rounding."""
+"""The amount by which a computed value may be outside its bounds because of rounding."""
 
 
 @dataclass(slots=True)
 class Units:
-    """One value per sample that counts in the mean, its row in the table, and how many values are missing."""
+    """The values that a mean is computed from, one for each sample, with their rows in
+    the table and the missing values.
+    """
 
     values: Sequence[float]
     rows: Sequence[int]
-    """For each value, the index of a row in the table that has its tags and cluster."""
+    """For each value, the index of a row of the table with its tags and cluster."""
     unresolved: int
     answers: int
-    """The number of rows that have a value or should have one; `unresolved_share` is a share of these."""
+    """The number of rows that have a value or should have one. `unresolved_share` is relative to it."""
     worst: float | None = None
     best: float | None = None
     repeats: Sequence[Sequence[float]] = field(default_factory=tuple)
-    """With epochs: the values each unit was reduced from."""
+    """For samples with several epochs, the values that were reduced to one."""
     tied: int = 0
 
     @property
@@ -176,10 +178,10 @@ def ballot_of(
     outcome: str,
     value: float,
 ) -> Hashable | None:
-    """Return the answer for which a record votes under `majority`.
+    """Return the answer for which a record votes under `majority`; None for an abstention.
 
-    That is the answer that the scorer extracted. An answer that could not be read does not vote. If the scorer
-    extracts no answer, equal values count as equal answers.
+    It is the answer that the scorer read. An answer that could not be read does not
+    vote. If the scorer reads no answer, equal values count as equal answers.
     """
     if answer is not None:
         return answer
@@ -203,7 +205,7 @@ def _with_lost(
     end: float,
     reducer: str,
 ) -> float:
-    """Return the value nearest to `end` that the sample could have if its missing answers were known."""
+    """Return the value nearest to `end` that the sample could reach if its missing answers were known."""
     if reducer != "majority" or not lost:
         votes = None if lost else ballots
         return reduce_repeats([*answers, *[end] * lost], reducer, votes).value
@@ -228,7 +230,8 @@ def one_value(
 ) -> Reduced | None:
     """Reduce the answers to one sample to one value; None if there are none.
 
-    If answers are missing, pass@k of the others may be undefined. Such a sample is unresolved as a whole.
+    If answers are missing, pass@k of the other answers may be undefined. Then the
+    sample as a whole is unresolved.
     """
     if not answers or (lost and not _enough(len(answers), reducer)):
         return None
@@ -312,7 +315,9 @@ def _epoch_details(
 
 
 def failure_flags(share: float) -> tuple[str, ...]:
-    """Return the flag for samples without a verdict: above 1 % their share, above 5 % that the result is in doubt."""
+    """Return the flags for samples without a verdict: their share above 1 %, and a
+    warning about the result above 5 %.
+    """
     if share > FLAG_ABOVE:
         return (f"unresolved {share:.1%}: in doubt",)
     if share > SHOW_BOUNDS_ABOVE:
@@ -321,7 +326,7 @@ def failure_flags(share: float) -> tuple[str, ...]:
 
 
 def doubt_flags(doubts: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the flags for verdicts that the scorer itself marked as doubtful, as code scorers do."""
+    """Return flags with the number of verdicts that the scorer itself marked as doubtful, as code scorers do."""
     flags = []
     for name, (singular, plural) in DOUBTS.items():
         count = doubts.get(name, 0)
@@ -364,13 +369,13 @@ def reducer_flags(reducer: str, *, repeated: bool) -> tuple[str, ...]:
 
 
 def lacking_flags(answers: int) -> tuple[str, ...]:
-    """Return a flag that says how many judged answers have no counts; nothing if there are none."""
+    """Return a flag with the number of judged answers that have no counts; none if all have counts."""
     return (f"{answers} answers have no counts and are left out",) if answers else ()
 
 
 ValueOf = Callable[[ScoreRecord], float | None]
 _OF_ONE_ITSELF = frozenset({"mean", "max", "majority"})
-"""Reducers that return a single answer unchanged."""
+"""Reducers that return a single answer's value unchanged."""
 
 
 def value_reader(
@@ -394,10 +399,10 @@ def values_by_sample(
     value_of: ValueOf,
     reducer: str = "mean",
 ) -> tuple[dict[str, float], dict[str, Hashable]]:
-    """Return one value for each sample id, with its answers reduced, and the cluster of each.
+    """Return the value of each sample by its id, with its answers reduced, and the cluster of each sample.
 
-    The cluster is the record's own, else its group; otherwise a sample is a separate cluster. Raise `ValueError` if
-    a reducer cannot be applied to the answers.
+    The cluster is the record's cluster, else its group. Otherwise each sample is a
+    separate cluster. Raise `ValueError` if a reducer cannot be applied to the answers.
     """
     values: dict[str, float] = {}
     repeats: dict[str, list[float]] = {}

@@ -1,7 +1,8 @@
-"""Worst case: the value at the level where it is worst, and the value of every level.
+"""Worst case: the value at the worst level of a tag, and the value at every level.
 
-Robustness is what remains under the hardest noise, not the mean over mild and hard. With few samples per level, the
-worst of several noisy values looks worse than it is: compare it with the other levels.
+Robustness is the value under the strongest noise, not the mean over weak and strong
+noise. With few samples per level, the worst of several noisy values is biased towards
+bad: compare it with the other levels.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,16 +33,16 @@ from .units import lacking_flags
 @summarizers.register("worst_case")
 @dataclass(frozen=True, slots=True)
 class WorstCase:
-    """The lowest mean over the levels of a tag; the highest if lower is better."""
+    """The lowest mean among the levels of a tag, or the highest if lower is better."""
 
     by: str = "level"
     """The tag that names the level."""
     within: str = ""
-    """A tag that groups levels into families; each family then has a worst case of its own."""
+    """A tag that divides the levels into families. Each family then has a separate worst case."""
     metric: str | None = None
-    """The name of the scorer's value; by default its only or first one."""
+    """The name of the metric; by default the scorer's only or first one."""
     numerator: tuple[str, ...] = ()
-    """Counts in `details` that are summed over a level and divided by `denominator`, as for a word error rate."""
+    """The counts in `details` that are summed for each level and divided by `denominator`, as for a word error rate."""
     denominator: str = ""
     name: str = ""
 
@@ -177,8 +178,8 @@ def estimate_worst(
 ) -> Estimate:
     """Return the worst mean of all levels, with an interval computed from the intervals of the levels.
 
-    The worst level cannot be better than the bound of any level on its good side. With k levels each of these k bounds
-    may be wrong, so each gets 1/k of the error probability.
+    The worst level cannot be better than the better bound of any level. With k levels
+    each of these k bounds may be wrong, so each gets 1/k of the error probability.
     """
     names = sorted({level for level, _, _ in rows})
     parts = [[row for row in rows if row[0] == name] for name in names]

@@ -1,4 +1,4 @@
-"""The statistics behind every result in a summary: pure functions, standard library and numpy only."""
+"""The statistics behind every result in a summary, as pure functions that need only the standard library and numpy."""
 
 from .agreement import cohens_kappa, krippendorff_alpha
 from .betting import BettingSequence, StoppingRule

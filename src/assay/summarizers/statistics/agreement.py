@@ -13,9 +13,10 @@ def cohens_kappa(
     second: Sequence[float | str],
     weights: Literal["none", "linear", "quadratic"] = "none",
 ) -> float:
-    """Return the agreement of two raters beyond chance.
+    """Return Cohen's kappa, the agreement of two raters beyond chance.
 
-    Weighted, a disagreement counts by the distance of the two ratings, which must then be numbers.
+    If it is weighted, a disagreement counts by the distance of the two ratings, which
+    must be numbers.
     """
     if len(first) != len(second):
         raise ValueError(
@@ -49,7 +50,7 @@ def _distance(
     y: float | str,
     weights: str,
 ) -> float:
-    """Return how much two ratings disagree."""
+    """Return how much two ratings disagree: 0 or 1, or with weights their distance."""
     if weights == "none":
         return float(x != y)
     if isinstance(x, str) or isinstance(y, str):
@@ -72,8 +73,9 @@ def krippendorff_alpha(
 ) -> float:
     """Return Krippendorff's alpha: 1 is full agreement, 0 is agreement by chance.
 
-    On the nominal level all disagreements count the same. On the ordinal level, for ratings, a disagreement counts by
-    how many ratings are between the two. A sample with fewer than two ratings is left out.
+    On the nominal level all disagreements count the same. On the ordinal level, a
+    disagreement counts by the number of ratings between the two. A sample with fewer
+    than two ratings is left out.
     """
     if len({len(row) for row in ratings}) > 1:
         raise ValueError(
@@ -99,7 +101,7 @@ def krippendorff_alpha(
 
 
 def _rated_twice(ratings: Ratings) -> list[Counter[Any]]:
-    """Return how often each value was given to a sample, for each sample with at least two ratings."""
+    """Return the number of times each value was given to a sample, for the samples with at least two ratings."""
     units = []
     for column in zip(*ratings, strict=True):
         counts = Counter(value for value in column if value is not None)
@@ -126,7 +128,7 @@ def _nominal_distance(x: object, y: object) -> float:
 
 
 def _ordinal_distance(totals: Counter[Any]) -> Callable[[Any, Any], float]:
-    """Return Krippendorff's ordinal distance: the square of the number of ratings between two values."""
+    """Return Krippendorff's ordinal distance: the square of the number of given ratings between two values."""
     ranks: dict[Any, float] = {}
     below = 0
     for value in sorted(totals):
@@ -143,7 +145,9 @@ def _ordinal_distance(totals: Counter[Any]) -> Callable[[Any, Any], float]:
 
 @dataclass(frozen=True, slots=True)
 class PairwiseFold:
-    """What a judge's verdicts on pairs, each shown in both orders, say about answer A: win rate and position bias."""
+    """A judge's verdicts on pairs of answers, each shown in both orders: the win rate
+    of answer A, and the position bias.
+    """
 
     wins: int
     losses: int
@@ -151,17 +155,17 @@ class PairwiseFold:
     win_rate: float
     """Wins plus half the ties, over all pairs."""
     flat_win_rate: float
-    """The win rate if every verdict counts by itself, whatever the other order gave. Shown only for comparison."""
+    """The win rate if each order counts as a separate verdict. It is shown only for comparison."""
     position_consistency: float
     """The share of pairs with the same verdict in both orders."""
     first_position_share: float | None
-    """How often the answer shown first won, among verdicts other than ties: 0.5 is unbiased."""
+    """The share of verdicts, ties excluded, in which the answer shown first won: 0.5 is unbiased."""
 
 
 def fold_verdicts(pairs: Sequence[tuple[Verdict, Verdict]]) -> PairwiseFold:
     """Combine the verdicts on pairs that were shown in both orders. An answer wins a pair if it won in both orders.
 
-    Each verdict names the winning answer, `A` or `B`, whatever its position.
+    Each verdict is the name of the winning answer, `A` or `B`, whatever its position.
     """
     if not pairs:
         raise ValueError("no verdicts: there is nothing to fold")

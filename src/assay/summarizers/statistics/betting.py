@@ -1,11 +1,13 @@
 """The betting confidence sequence: a mean of bounded scores with an interval that is valid at every check.
 
-For each candidate mean two gamblers bet on every score, one on more and one on less than the candidate. A candidate
-that makes either rich (half its capital grows 1 / alpha times) is excluded for good. Each gambler divides the
-capital among bets of many sizes. The best size is near one of them, so the interval is near the narrowest possible
-one at every number of samples. It is valid from the first sample on, whatever the distribution of the scores, but
-it needs known bounds. Waudby-Smith and Ramdas 2024, JRSS B 86:1 (hedged capital); the mixture over bets is
-Robbins'.
+For each possible mean (candidate), two gamblers bet on every score: one that it is
+above the candidate, one that it is below. A candidate that makes a gambler rich (half
+the capital grows 1 / alpha times) is excluded permanently. Each gambler divides the
+capital among bets of many sizes. One of them is near the best size, so the interval is
+nearly as narrow as possible at every number of samples. It is valid from the first
+sample on, whatever the distribution of the scores, but it needs known bounds. See
+Waudby-Smith and Ramdas 2024, JRSS B 86:1 (hedged capital); the mixture over bets is by
+Robbins.
 """
 
 import math
@@ -22,14 +24,14 @@ if TYPE_CHECKING:
 
 METHOD = "betting confidence sequence"
 GRID = 2000
-"""The number of steps between the candidate means on the scale. An interval is rounded outwards to candidates."""
+"""The number of steps between the candidate means on the scale. Interval ends are rounded outwards to candidates."""
 _BETS = 12
 _SMALLEST, _LARGEST = 0.004, 0.95
-"""Bets as shares of the largest bet that cannot ruin a gambler."""
+"""The range of bet sizes, as shares of the largest bet that cannot ruin a gambler."""
 
 
 class BettingSequence:
-    """The mean so far with its confidence sequence, fed one score after another."""
+    """The mean so far with its confidence sequence. Scores are added one at a time."""
 
     def __init__(
         self,
@@ -74,7 +76,7 @@ class BettingSequence:
         self._pending[x] += 1
 
     def _look(self) -> None:
-        """Settle the bets on the pending scores, and exclude the candidates that made a gambler rich."""
+        """Apply the pending scores to the bets, and exclude the candidates that made a gambler rich."""
         import numpy as np
 
         room_below = np.maximum(self._candidates, 1e-12)
@@ -114,7 +116,7 @@ class BettingSequence:
 
     @property
     def estimate(self) -> Estimate:
-        """The mean so far with its confidence sequence, after one more check. Raises before the first score."""
+        """Return the mean so far with its confidence sequence, after one more check. Raise before the first score."""
         if not self._n:
             raise ValueError("no scores yet: there is nothing to estimate")
         if self._pending:
@@ -134,14 +136,17 @@ class BettingSequence:
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """Stop once the confidence sequence is narrow enough. The run's log records this rule and its schedule."""
+    """The rule that stops a run when the confidence sequence is narrow enough.
+
+    The run's log records it with its schedule.
+    """
 
     half_width: float
     first_look: int = 50
     look_every: int = 10
 
     def looks_at(self, t: int) -> bool:
-        """Return True if the rule is checked after `t` scores."""
+        """Return True if the rule is to be checked after `t` scores."""
         return t >= self.first_look and (t - self.first_look) % self.look_every == 0
 
     def stops(
@@ -150,7 +155,10 @@ class StoppingRule:
         *,
         shuffle_seed: int | None,
     ) -> bool:
-        """Return True if the run may stop at this estimate; `shuffle_seed` is the seed that shuffled its samples."""
+        """Return True if the run may stop at this estimate.
+
+        `shuffle_seed` is the seed with which its samples were shuffled.
+        """
         if shuffle_seed is None:
             raise ValueError(
                 "early stopping needs samples in random order: shuffle the dataset with a seed"

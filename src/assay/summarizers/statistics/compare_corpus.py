@@ -1,8 +1,9 @@
 """Compare two models by a metric of the whole corpus, such as two error rates or two BLEU scores.
 
-Interval and p of the difference come from the jackknife: both values are computed again without each sample (or
-cluster) in turn, and Student's t is applied to the differences. The paired bootstrap, which papers report, is given in
-addition; with few samples its intervals cover less than they promise.
+The interval and p of the difference come from the jackknife: both metrics are computed
+again without each sample (or cluster) in turn, and Student's t is applied to the
+differences. The paired bootstrap, which papers report, is given in addition. With few
+samples its intervals cover less than their level.
 """
 
 import math
@@ -39,10 +40,11 @@ def compare_corpus(
     *,
     level: float = 0.95,
 ) -> Comparison:
-    """Compare `function` of the sums of each sample's counts, by sample id.
+    """Compare a corpus metric of two models. `function` computes it from the sums of the samples' counts.
 
-    `function` takes many rows of sums at once and gives one value for each; of several answers to a sample the counts
-    are added first. Wins are samples on whose own counts the first has the higher value.
+    It takes many rows of sums at once and returns one value for each. The counts of
+    several answers to a sample are added first. The wins are the samples whose own
+    counts give the first model the higher value.
     """
     import numpy as np
 
@@ -156,7 +158,7 @@ def _resampled_sums(
     resamples: int,
     rng: "np.random.Generator",
 ) -> "Floats":
-    """Return the column sums of `resamples` draws of all units with replacement."""
+    """Return the column sums for each of `resamples` draws of all units with replacement."""
     import numpy as np
 
     n = len(units)

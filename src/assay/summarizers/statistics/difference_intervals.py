@@ -25,7 +25,7 @@ class PairedBootstrap:
     low: float
     high: float
     p: float
-    """Twice the smaller share of draws on one side of 0, counting at least one draw."""
+    """The p value: twice the share of draws on the side of 0 that has fewer of them, with at least one draw."""
     resamples: int
 
 
@@ -36,9 +36,11 @@ class Comparison:
     mean_a: float
     mean_b: float
     difference: Estimate
-    """a - b over the common samples, with the paired standard error and an interval cut to possible values."""
+    """The difference a - b over the common samples, with the paired standard error and
+    an interval cut to possible values.
+    """
     p: float
-    """The p value of the difference: below 1 - level exactly if the interval excludes 0."""
+    """The p value of the difference. It is below 1 - level exactly if the interval excludes 0."""
     test: str
     wins: int
     """The number of samples on which the first model, `a`, scored higher."""
@@ -47,7 +49,7 @@ class Comparison:
     only_a: int
     only_b: int
     bootstrap: PairedBootstrap | None = None
-    """The bootstrap that papers on WER and BLEU report, for corpus metrics only. It does not change `p`."""
+    """The bootstrap as reported in papers on WER and BLEU; only for corpus metrics. It does not change `p`."""
 
     @property
     def overlap(self) -> float:
@@ -66,9 +68,10 @@ def compare_paired(
 ) -> Comparison:
     """Compare the scores by sample id. Raise if less than 95 % of the samples are common.
 
-    The test is McNemar's mid-p for right-or-wrong scores, and the paired t for others and for all that have
-    clusters, with fewer degrees of freedom if few samples, or clusters, make up the spread. `bounds` are the lowest
-    and the highest value of the score, if they are known: no difference is wider.
+    The test is McNemar's mid-p for right-or-wrong scores without clusters, and the
+    paired t for all others. The paired t has fewer degrees of freedom if the spread
+    comes from few samples or clusters. `bounds` are the lowest and the highest value of
+    the score, if known: a difference is not wider than the scale.
     """
     common = common_ids(a, b, force=force)
     n = len(common)
@@ -117,7 +120,7 @@ def common_ids(
     *,
     force: bool = False,
 ) -> list[str]:
-    """Return the sorted ids of both models. Raise if none is common or, without `force`, less than 95 % are."""
+    """Return the sorted ids of the common samples. Raise if there are none or, without `force`, less than 95 %."""
     common = sorted(a.keys() & b.keys())
     n = len(common)
     only_a = len(a) - len(common)
@@ -155,7 +158,7 @@ def _clip(
     difference: Estimate,
     ends: Ends | None,
 ) -> Estimate:
-    """Cut the interval of a difference to possible values. The standard error is unchanged."""
+    """Cut the interval of a difference to possible values, without changing the standard error."""
     low = difference.low
     high = difference.high
     if (
@@ -181,7 +184,10 @@ def _mean_difference(
     level: float,
     ends: Ends | None,
 ) -> Estimate:
-    """Return the mean difference with its t interval; if all are equal, with the interval that the scale allows."""
+    """Return the mean difference with its t interval.
+
+    If all differences are equal, use the interval that the scale allows.
+    """
     mean = math.fsum(differences) / len(differences)
     residuals = [difference - mean for difference in differences]
     if clusters is None:
@@ -206,7 +212,7 @@ def cluster_keys(
     ids: Sequence[str],
     clusters: Mapping[str, Hashable],
 ) -> list[Hashable]:
-    """Return the cluster of each sample. Raise if a sample has none."""
+    """Return the cluster of each sample. Raise if a sample has no cluster."""
     missing = [key for key in ids if clusters.get(key) is None]
     if missing:
         raise ValueError(
@@ -216,7 +222,11 @@ def cluster_keys(
 
 
 def difference_p(difference: Estimate) -> float:
-    """Return the p that agrees with the interval of a difference: 1 - level if one of its ends is 0."""
+    """Return a p value that agrees with the interval of a difference.
+
+    It is below 1 - level exactly if the interval excludes 0, and 1 - level if one of
+    its ends is 0.
+    """
     spread = difference.spread
     value = difference.value
     if spread is not None and spread.variance:

@@ -1,6 +1,7 @@
 """The distributions that intervals and tests need: normal, Student t, beta.
 
-They are written on the regularised incomplete beta function, so that the base install needs no scipy.
+They are computed from the regularised incomplete beta function, so that the base
+install needs no scipy.
 """
 
 import math
@@ -64,7 +65,7 @@ def _beta_fraction(
     a: float,
     b: float,
 ) -> float:
-    """Return the continued fraction of the incomplete beta function, evaluated forwards (Lentz)."""
+    """Return the continued fraction of the incomplete beta function, computed forwards (Lentz's method)."""
     numerator = 1.0
     first = 1.0 - (a + b) * x / (a + 1.0)
     denominator = 1.0 / _away_from_zero(first)
@@ -151,10 +152,10 @@ def t_power(
     df: float,
     alpha: float,
 ) -> float:
-    """Return how often a two-sided t test at `alpha` rejects if the mean is `shift` standard errors from 0.
+    """Return the power of a two-sided t test at `alpha` if the mean is `shift` standard errors from 0.
 
-    The noncentral t distribution is integrated over the estimated standard error (Simpson's rule, 2,000 steps, up to
-    10 deviations on each side of the mode).
+    The noncentral t distribution is integrated over the estimated standard error
+    (Simpson's rule, 2,000 steps, up to 10 deviations on each side of the mode).
     """
     critical = t_quantile(1 - alpha / 2, df)
     centre = math.sqrt(max(df - 1, 0.0) / df)

@@ -10,16 +10,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CORRELATION = 0.2
-"""Correlation of samples within a cluster that is assumed as long as no spread between clusters was observed."""
+"""The correlation of samples within a cluster that is assumed while no spread between clusters has been observed."""
 UNEQUAL_CORRELATION = 0.5
-"""Added to `CORRELATION` for clusters of extremely unequal size, because a few large clusters then decide."""
+"""The correlation added to `CORRELATION` for clusters of extremely unequal size,
+because then a few large ones decide.
+"""
 
 
 def cluster_codes(
     clusters: Sequence[Hashable],
     n: int,
 ) -> list[int]:
-    """Return each sample's cluster as a code 0, 1, 2 … in order of appearance; raise if a sample has no cluster."""
+    """Return each sample's cluster as a code 0, 1, 2 … in order of appearance. Raise if a sample has no cluster."""
     if len(clusters) != n:
         raise ValueError(
             f"{n} values but {len(clusters)} cluster keys: give one key for each value"
@@ -39,7 +41,7 @@ def cluster_sums(
     values: Sequence[float],
     codes: Sequence[int],
 ) -> list[float]:
-    """Return the sum of the values in each cluster; the same to the last bit in any order of the samples."""
+    """Return the sum of the values in each cluster. It is identical to the last bit for any order of the samples."""
     members: list[list[float]] = [[] for _ in range(max(codes) + 1)]
     for value, code in zip(values, codes, strict=True):
         members[code].append(value)
@@ -55,8 +57,9 @@ def kish_size(weights: Sequence[float]) -> float:
 def effective_clusters(sizes: Sequence[float]) -> float:
     """Return the effective number of clusters (Carter, Schnepel and Steigerwald 2017).
 
-    A cluster of m samples adds m (1 + (m - 1) rho) to the variance of the mean; rho is `CORRELATION`. The result is the
-    number of equal clusters whose variance would be known equally well.
+    A cluster of m samples adds m (1 + (m - 1) rho) to the variance of the mean; rho is
+    `CORRELATION`. The result is the number of equal clusters from which the variance
+    would be known equally well.
     """
     variances = [size * (1 + (size - 1) * CORRELATION) for size in sizes]
     return kish_size(variances)
@@ -68,7 +71,10 @@ def size_balance(sizes: Sequence[float]) -> float:
 
 
 def assumed_correlation(balance: float) -> float:
-    """Return the correlation assumed within clusters while none was observed; `balance` is from `size_balance`."""
+    """Return the correlation to assume within clusters while none has been observed.
+
+    `balance` is from `size_balance`.
+    """
     return CORRELATION + UNEQUAL_CORRELATION * (1 - balance)
 
 
@@ -76,7 +82,7 @@ def finite(
     values: Sequence[float],
     what: str = "value",
 ) -> list[float]:
-    """Return the values as floats; raise if the list is empty, or one is not a finite number."""
+    """Return the values as floats. Raise if the list is empty or a value is not a finite number."""
     if not len(values):
         raise ValueError(f"no {what}s: there is nothing to estimate")
     numbers = [float(value) for value in values]
@@ -93,20 +99,27 @@ Ends = tuple[float, float]
 Floats: TypeAlias = "NDArray[np.float64]"
 """A numpy array of floats. The name is quoted, because importing this package must not import numpy."""
 FEWEST_UNITS = 12
-"""Below this many clusters, or samples without clusters, no method that uses their spread covers 93.5 % throughout
-(docs/development/coverage.md has the figures)."""
+"""The number of clusters (or of samples without clusters) below which an interval is flagged.
+
+With fewer, no method that uses their spread covers 93.5 % in all cases
+(docs/development/coverage.md has the figures).
+"""
 FEWEST_EFFECTIVE_CLUSTERS = 7
-"""The least effective number of clusters of unequal size, which is a stricter limit than their count."""
+"""The lowest effective number of clusters of unequal size that is not flagged. It is stricter than the count."""
 
 RARE_SHARE = 0.3
-"""A number on an open scale is flagged if one sample or cluster makes up more than this share of it: another such
-sample could double the number, as one endless transcript in 100 recordings does with an error rate
-(docs/development/coverage.md has the figures).
+"""The share of a value on an open scale above which a single sample or cluster is flagged.
+
+Another such sample could double the value, as one endless transcript in 100 recordings
+does with an error rate (docs/development/coverage.md has the figures).
 """
 
 MOST_SKEW = 1 / 3
-"""Largest skewness of a mean (that of the values over the root of n) whose interval is not flagged. It is 0.33 for
-n = 100 values with skewness 3.3 (docs/development/coverage.md has the figures)."""
+"""The highest skewness of a mean whose interval is not flagged.
+
+The skewness of a mean is that of the values divided by the root of n: 0.33 for n = 100
+values with skewness 3.3 (docs/development/coverage.md has the figures).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +129,17 @@ class Spread:
     variance: float
     """The square of the standard error, corrected for large clusters."""
     base: float
-    """The effective number of samples, computed as if all were independent."""
+    """The effective number of samples if all were independent."""
     prior: float = 1.0
-    """Variance assumed as long as no spread was observed, in units of the variance of right-or-wrong trials."""
+    """The variance assumed while no spread has been observed, relative to the variance of right-or-wrong trials."""
     seen: float = 0.0
-    """Effective number of samples or clusters behind the variance; the more unequal their shares, the fewer."""
+    """The effective number of samples or clusters from which the variance is computed:
+    lower if their shares are unequal.
+    """
     df: float = 1.0
     """Degrees of freedom of the variance."""
     unseen: float = 0.5
-    """How many pseudo-observations the prior variance counts as, next to `seen` real ones."""
+    """The number of pseudo-observations with the prior variance, in addition to the `seen` real ones."""
     skew: float = 0.0
     """Skewness of the estimate's distribution: the third moment of its samples' contributions."""
 
@@ -135,8 +150,11 @@ class Estimate:
 
     value: float
     stderr: float | None
-    """`None` if it cannot be known: fewer than two samples, or a single cluster. 0 means that no spread was observed,
-    not that there is none; an interval, if there is one, still has a width.
+    """The standard error.
+
+    It is None if it cannot be known: with fewer than two samples, or with a single
+    cluster. 0 means that no spread was observed, not that there is none; an interval,
+    if there is one, still has a width.
     """
     low: float | None
     high: float | None
@@ -144,12 +162,12 @@ class Estimate:
     clusters: int | None
     """The number of clusters; `None` if the samples are independent."""
     method: str
-    """How the interval was computed, in words a table can print."""
+    """The method of the interval, in words for a table."""
     scale: Ends | None = None
     """The lowest and the highest possible value, if known."""
     spread: Spread | None = None
     unreliable: str = ""
-    """The reason why the interval may cover less than it promises; empty if there is none."""
+    """The reason why the interval may cover less than its level; empty if there is none."""
 
     @classmethod
     def without_interval(
@@ -173,9 +191,10 @@ def flag_few_units(
     estimate: Estimate,
     sizes: Sequence[float] | None = None,
 ) -> Estimate:
-    """Return the estimate, flagged if its interval comes from too few clusters or samples.
+    """Return the estimate with a flag if its interval comes from too few clusters or samples.
 
-    `sizes` are the sizes of the clusters: a few large clusters among many small ones count as few.
+    `sizes` are the sizes of the clusters: a few large clusters among many small ones
+    count as few.
     """
     if estimate.low is None:
         return estimate
@@ -200,7 +219,7 @@ def flag_skewed(
     skew: float | None = None,
     kind: str = "values",
 ) -> Estimate:
-    """Return the estimate, flagged if most of its spread on one side comes from a few large values.
+    """Return the estimate with a flag if most of its spread on one side comes from a few large values.
 
     Pass `skew` if the interval does not already correct for skewness.
     """
@@ -217,7 +236,7 @@ def flag_skewed(
 
 
 def flag_rare(estimate: Estimate, largest: float) -> Estimate:
-    """Return the estimate, flagged if much of it comes from one sample or cluster.
+    """Return the estimate with a flag if much of its value comes from one sample or cluster.
 
     `largest` is the largest change of the value when one of them is left out.
     """

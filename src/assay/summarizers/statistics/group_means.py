@@ -22,7 +22,7 @@ def macro(
     parts: Sequence[Estimate],
     level: float = 0.95,
 ) -> Estimate:
-    """Return the mean of the parts' values, so that each part counts the same, however small it is."""
+    """Return the mean of the parts' values, in which each part counts the same, whatever its size."""
     if not parts:
         raise ValueError("no parts: there is nothing to aggregate")
     return weighted_mean(parts, [1.0] * len(parts), "macro", level)
@@ -36,11 +36,13 @@ def weighted_mean(
 ) -> Estimate:
     """Combine independent estimates into a weighted mean with an interval.
 
-    Variances are added, and the degrees of freedom follow Satterthwaite. If all parts share a bounded scale, the
-    result is a score interval, which has a width even if every part is perfect.
+    The variances are added, and the degrees of freedom follow Satterthwaite. If all
+    parts have the same bounded scale, the result has a score interval, which has a
+    width even if every part is perfect.
 
-    A part with a single sample has no standard error. On a bounded scale its variance is replaced by the largest
-    possible one, (value - low) * (high - value). An open scale has no bounds, and the result has no interval.
+    A part with a single sample has no standard error. On a bounded scale its variance
+    is replaced by the largest possible one, (value - low) * (high - value). On an open
+    scale the result has no interval.
     """
     shares = _normalize(weights)
     value = math.fsum(s * part.value for s, part in zip(shares, parts, strict=True))
@@ -91,7 +93,7 @@ def _total_clusters(parts: Sequence[Estimate]) -> int | None:
 
 
 def _common_scale(parts: Sequence[Estimate]) -> Ends | None:
-    """Return the scale that all parts have; None if they differ."""
+    """Return the scale of all parts; None if they have different scales."""
     scales = {part.scale for part in parts}
     if len(scales) == 1:
         return scales.pop()
@@ -102,7 +104,7 @@ def _why_no_interval(
     parts: Sequence[Estimate],
     scale: Ends | None,
 ) -> str:
-    """Return why the mean of these parts cannot have an interval; empty if it can."""
+    """Return the reason why the mean of these parts has no interval; an empty text if it has one."""
     missing = sum(part.stderr is None for part in parts)
     if missing and scale is None:
         return "a part has no interval"
@@ -117,7 +119,7 @@ def _worst_case_variance(
     value: float,
     scale: Ends | None,
 ) -> float:
-    """Return the variance of parts with a single sample: the largest that the scale allows around the value."""
+    """Return the largest variance that the scale allows around the value, for parts with a single sample."""
     if scale is None:
         return 0.0
     largest = max(0.0, (value - scale[0]) * (scale[1] - value))
@@ -149,7 +151,8 @@ def _interval(
 ) -> tuple[float, float]:
     """Return the interval of a weighted mean.
 
-    If the mean is at an end of the scale, it is the interval for values without any spread.
+    If the mean is at an end of the scale, it is the interval of values without any
+    spread.
     """
     if scale is None or scale[0] < value < scale[1]:
         return limits(value, spread, scale, level)
@@ -162,7 +165,7 @@ def _combined_spread(
     parts: Sequence[Estimate],
     single_variance: float,
 ) -> Spread:
-    """Return the spread of the weighted sum; parts without a variance get `single_variance`."""
+    """Return the spread of the weighted sum. Parts without a variance count with `single_variance`."""
     spreads = [part.spread or _spread_of(part) for part in parts]
     weights = [share * share for share in shares]
     variances = [w * s.variance for w, s in zip(weights, spreads, strict=True)]
@@ -198,7 +201,7 @@ def _combined_spread(
 
 
 def _spread_of(part: Estimate) -> Spread:
-    """Return the spread of a part that has only a standard error, computed from its number of units."""
+    """Return the spread of a part that has only a standard error, from its number of samples or clusters."""
     units = part.n if part.clusters is None else part.clusters
     variance = (part.stderr or 0.0) ** 2
     return Spread(

@@ -1,8 +1,10 @@
 """Means with their standard error and interval, as in every row of a summary.
 
-Right-or-wrong scores have `share_interval`; other means, and all means over clusters, the score interval of `spreads`
-if the scale has ends, else Student's t. Fewer than two samples, or one cluster, have no standard error: it is `None`,
-never 0. Values without any spread would give an interval without width: they have `unseen_spread` instead.
+Right-or-wrong scores get `share_interval`. Other means, and all means over clusters,
+get the score interval of `spreads` if the scale has ends, otherwise Student's t. With
+fewer than two samples or one cluster the standard error is None, never 0. Values
+without any spread would give an interval without width; they get `unseen_spread`
+instead.
 """
 
 import math
@@ -35,12 +37,14 @@ ONE_SAMPLE = "one sample"
 ONE_CLUSTER = "one cluster"
 UNIT: Ends = (0.0, 1.0)
 UNSEEN_SAMPLES = 1.25
-"""Pseudo-observations of the largest variance that are added to a mean of graded scores, because scores that were all
-small so far (such as pass^k) may still contain a 1. Found by simulation (bench/coverage.py); with half a sample the
-intervals cover 90 to 92 % there.
+"""Pseudo-observations with the largest possible variance that are added to a mean of graded scores.
+
+Scores that were all low so far (such as pass^k) may still contain a 1. The number was
+found by simulation (bench/coverage.py); with half a pseudo-observation the intervals
+cover 90 to 92 % in this case.
 """
 UNSEEN_CLUSTERS = 0.5
-"""Pseudo-observations for a mean over clusters of equal size. Their prior variance also assumes correlated samples."""
+"""Pseudo-observations for a mean over clusters of equal size. Their prior variance assumes correlated samples."""
 _ROUNDING = 1e-12
 
 
@@ -56,7 +60,10 @@ def without_spread(
     ends: Ends | None,
     level: float,
 ) -> Estimate:
-    """Return the estimate of a mean whose samples, or clusters, are all equal; its interval needs a scale with ends."""
+    """Return the estimate of a mean whose samples or clusters are all equal.
+
+    It has an interval if the scale has ends.
+    """
     if not _has_scale(value, ends):
         method = f"n/a: {NO_SPREAD}"
         return Estimate(value, 0.0, None, None, n, clusters, method)
@@ -74,7 +81,7 @@ def _has_scale(
     value: float,
     ends: Ends | None,
 ) -> bool:
-    """Return True if the scale has two finite ends and the value is between them."""
+    """Return True if the scale has two finite ends and contains the value."""
     if ends is None or math.isinf(ends[1]):
         return False
     return ends[0] <= value <= ends[1]
@@ -89,8 +96,9 @@ def mean_interval(
 ) -> Estimate:
     """Return the mean, its standard error (ddof = 1) and its interval.
 
-    It is the score interval between `ends`, else Student's t, which is corrected for skewed values unless
-    `correct_skew` is False. Equal values have an interval only if `ends` are known.
+    With `ends` it is the score interval between them. Otherwise it is Student's t
+    interval, corrected for skewed values unless `correct_skew` is False. Equal values
+    have an interval only if `ends` are known.
     """
     numbers = finite(values)
     n = len(numbers)
@@ -183,11 +191,12 @@ def clustered_mean(
     ends: Ends | None = None,
     correct_skew: bool = True,
 ) -> Estimate:
-    """Return the mean over samples; its error allows for samples of one cluster that are right or wrong together.
+    """Return the mean over samples with an error that allows for samples of one cluster being right or wrong together.
 
-    Residuals are summed within clusters, and the variance has the factor C / (C - 1), so that clusters of one
-    sample each give the plain standard error. The interval also allows for clusters with much weight, and for a
-    spread that comes from few of them. If all clusters are alike they show no variance: the interval is then that
+    Residuals are summed within clusters, and the variance has the factor C / (C - 1),
+    so that clusters of one sample give the ordinary standard error. The interval also
+    allows for clusters with a large weight, and for a spread that comes from few
+    clusters. If all clusters are alike they show no variance: the interval is then that
     of `unseen_spread`, with each cluster as one trial.
     """
     numbers = finite(values)
@@ -245,7 +254,7 @@ def _leverage_corrected(
     sizes: Sequence[float],
     n: int,
 ) -> float:
-    """Return the CR2 variance of a mean over clusters: each square is divided by 1 minus the cluster's share."""
+    """Return the CR2 variance of a mean over clusters: each squared sum is divided by 1 minus the cluster's share."""
     terms = []
     for square, size in zip(squares, sizes, strict=True):
         terms.append(square / (1 - size / n))
@@ -262,9 +271,10 @@ def estimate_mean(
 ) -> Estimate:
     """Return the mean with the interval that fits the data: for a share, a score interval, or Student's t.
 
-    `binary` says whether the score can only be 0 or 1; without it, the values decide. Give `False` for a rating or
-    another open scale: a run in which all samples got 1 of 5 looks binary and is not. `ends` are the lowest and the
-    highest value the score can have, if they are known.
+    `binary` is True if the score can only be 0 or 1. By default the values decide. Set
+    it to False for a rating or another open scale: a run in which all samples got 1 of
+    5 looks binary but is not. `ends` are the lowest and the highest possible score, if
+    known.
     """
     if clusters is not None:
         count = max(cluster_codes(clusters, len(values)), default=0) + 1
@@ -289,7 +299,9 @@ def estimate_mean(
 
 
 def _mean(numbers: Sequence[float]) -> float:
-    """Return the mean, which despite rounding is never outside the numbers; the mean of equal numbers is exact."""
+    """Return the mean, without rounding errors: it is between the lowest and highest
+    value, and exact if all are equal.
+    """
     mean = math.fsum(numbers) / len(numbers)
     return min(max(mean, min(numbers)), max(numbers))
 
@@ -298,7 +310,7 @@ def _has_no_spread(
     stderr: float,
     numbers: Sequence[float],
 ) -> bool:
-    """Return True if the standard error is only due to rounding."""
+    """Return True if the standard error is a rounding error."""
     largest = max(map(abs, numbers))
     return is_constant(largest, largest + stderr)
 

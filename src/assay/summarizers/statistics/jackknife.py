@@ -1,8 +1,9 @@
-"""Jackknife intervals of corpus metrics and ratios of sums, from the value without each sample (or cluster) in turn.
+"""Jackknife intervals of corpus metrics and of ratios of sums: each sample (or cluster) is left out in turn.
 
-A metric is a function of column sums (errors and words for WER, n-gram counts for BLEU), so a unit is left out by
-subtracting its counts instead of scoring again. The result is exact, deterministic, and needs one pass over the units.
-If a stratum (a task, a group) keeps its size, variances of strata add up.
+A metric is a function of column sums (errors and words for WER, n-gram counts for
+BLEU), so a unit is left out by subtracting its counts instead of scoring again. The
+result is exact and deterministic, and needs one pass over the units. If the sizes of
+strata (tasks, groups) are fixed, their variances are added up.
 """
 
 import math
@@ -51,10 +52,12 @@ def jackknife(
 ) -> Estimate:
     """Return `function` of the column sums of `statistics` (n samples x d), with its jackknife interval.
 
-    `function` takes many rows of d sums at once and gives one value for each. For a mean over tasks, give each task its
-    own columns and its name as stratum. `ends` are those of the metric: (0, 100) for BLEU, `POSITIVE` for an error
-    rate; the interval then is Student's t on the logit, or on the logarithm. There is none if all units are alike,
-    if a stratum has one unit, or if the value is undefined without one of them.
+    `function` takes many rows of d sums at once and returns one value for each. For a
+    mean over tasks, give each task its own columns, and its name as stratum. `ends` are
+    those of the metric: (0, 100) for BLEU, `POSITIVE` for an error rate. The interval
+    is then Student's t on the logit or logarithm. There is none if all units are alike,
+    if a stratum has one unit, or if the value is undefined when one of them is left
+    out.
     """
     import numpy as np
 
@@ -97,7 +100,7 @@ def jackknife(
 
 
 def cluster_sizes(clusters: Sequence[Hashable] | None) -> list[float] | None:
-    """Return the number of samples in each cluster, from one key per sample; None without clusters."""
+    """Return the number of samples in each cluster, from the cluster key of each sample; None without clusters."""
     if clusters is None:
         return None
     return [float(size) for size in Counter(clusters).values()]
@@ -108,7 +111,10 @@ def jackknife_spread(
     labels: "NDArray[np.intp]",
     n: int,
 ) -> Spread:
-    """Return the variance of a value, its degrees of freedom and its skewness, from the values without each unit."""
+    """Return the spread of a value: its variance, degrees of freedom and skewness.
+
+    They are computed from the values without each unit.
+    """
     import numpy as np
 
     sizes = np.bincount(labels).astype(float)
@@ -140,10 +146,11 @@ def ratio_estimate(
     ends: Ends | None = POSITIVE,
     level: float = 0.95,
 ) -> Estimate:
-    """Return the ratio of the two sums with its interval.
+    """Return the sum of the numerators divided by the sum of the denominators, with its interval.
 
-    Between two finite `ends` (a share of questions, an F1) it has the score interval of a mean, with denominators as
-    the weights of its samples; otherwise the interval of a corpus metric.
+    Between two finite `ends` (a share of questions, an F1) it has the score interval of
+    a mean whose weights are the denominators. Otherwise it has the interval of a corpus
+    metric.
     """
     import numpy as np
 
@@ -190,7 +197,7 @@ def _bounded_ratio(
     ends: Ends,
     level: float,
 ) -> Estimate:
-    """Return a ratio of sums between two ends with its score interval."""
+    """Return a ratio of sums on a scale with two ends, with its score interval."""
     n = len(table)
     units, _ = unit_sums(table, clusters, None)
     count = None if clusters is None else len(units)
@@ -255,7 +262,7 @@ def unit_sums(
     clusters: Sequence[Hashable] | None,
     strata: Sequence[Hashable] | None,
 ) -> "tuple[Floats, NDArray[np.intp]]":
-    """Return the units that are left out as a whole (samples, or clusters summed), and the stratum of each."""
+    """Return the counts of the units that are left out as a whole (samples or clusters), and the stratum of each."""
     import numpy as np
 
     n = len(table)
@@ -277,7 +284,10 @@ def _open_scale(
     table: "Floats",
     ends: Ends | None,
 ) -> Ends | None:
-    """Return an open scale that starts at the low end; None if a row is below it, since it would have no logarithm."""
+    """Return the open scale that starts at the low end.
+
+    Return None if a row is below it, because it would have no logarithm.
+    """
     if ends is None or (table[:, 0] < ends[0] * table[:, 1]).any():
         return None
     return ends
@@ -297,7 +307,7 @@ def _check_sums(statistics: "Floats | Sequence[Sequence[float]]") -> "Floats":
 
 
 def value_of(function: "Callable[[Floats], Floats]", total: "Floats") -> float:
-    """Return the metric for one row of column sums; raise if it is undefined there."""
+    """Return the metric for one row of column sums. Raise if it is undefined for them."""
     value = float(function(total[None, :])[0])
     if not math.isfinite(value):
         raise ValueError(

@@ -1,10 +1,11 @@
 """Compare two models that are right or wrong on the same samples: the interval of the difference, and tests.
 
-The test is McNemar's mid-p. The interval is Tango's: all differences that are less than z standard errors from the
-observed difference, where the standard error is computed under each candidate. The statistic is scaled so that at a
-difference of 0 it gives the mid-p exactly. So the interval excludes 0 if and only if p < 1 - level. The factor
-approaches 1 as more samples differ. Tango 1998, Statistics in Medicine 17:891; Fagerland, Lydersen and Laake 2013
-(mid-p).
+The test is McNemar's mid-p. The interval is Tango's: all differences that are less than
+z standard errors from the observed difference, where the standard error is computed for
+each possible difference. The statistic is multiplied by a factor, so that it gives
+exactly the mid-p at a difference of 0. Therefore the interval excludes 0 if and only if
+p < 1 - level. The factor approaches 1 as more samples differ. See Tango 1998,
+Statistics in Medicine 17:891; Fagerland, Lydersen and Laake 2013 (mid-p).
 """
 
 import math
@@ -20,7 +21,7 @@ def mcnemar(
     b: int,
     c: int,
 ) -> float:
-    """Return McNemar's mid-p for b samples that only the first model got right, and c that only the second did."""
+    """Return McNemar's mid-p if only the first model got b samples right, and only the second got c samples right."""
     if b < 0 or c < 0:
         raise ValueError(f"counts of pairs cannot be negative, got {b} and {c}")
     n = b + c
@@ -37,7 +38,7 @@ def mcnemar(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted by Holm's method, which allows for all tests together."""
+    """Return p values adjusted for multiple tests by Holm's method."""
     _check_p(p_values)
     adjusted = [0.0] * len(p_values)
     highest = 0.0
@@ -58,7 +59,7 @@ def _check_p(p_values: Sequence[float]) -> None:
 
 METHOD = "paired score"
 _CERTAIN = 1e-12
-"""The p value below which the statistic is not scaled: the two tests agree, and the normal quantile is inexact."""
+"""The p value below which the statistic is not scaled, because both tests agree and the normal quantile is inexact."""
 
 
 def paired_share_difference(
@@ -69,9 +70,11 @@ def paired_share_difference(
     *,
     mid_p: bool = True,
 ) -> Estimate:
-    """Return the difference of two shares: of n samples, `wins` only the first got right, `losses` only the second.
+    """Return the difference of two shares of n samples, with its interval.
 
-    Without `mid_p` it is Tango's interval as published, which agrees with McNemar's chi-square.
+    Only the first model got `wins` samples right, only the second `losses`. Without
+    `mid_p` the interval is Tango's as published, which agrees with McNemar's
+    chi-square.
     """
     if n < 1 or min(wins, losses) < 0 or wins + losses > n:
         raise ValueError(
@@ -146,9 +149,10 @@ def _score(
     n: int,
     difference: float,
 ) -> float:
-    """Return by how many standard errors the observed difference is above `difference` (Tango 1998).
+    """Return the number of standard errors by which the observed difference is above `difference` (Tango 1998).
 
-    The standard error is that under `difference`, with the most likely share of losses.
+    The standard error is computed for this `difference`, with the most likely share of
+    losses.
     """
     share = _likeliest_losses(wins, losses, n, difference)
     spread = difference * (1 - difference)
@@ -169,7 +173,7 @@ def _likeliest_losses(
 ) -> float:
     """Return the maximum likelihood share of losses, a root of a quadratic equation.
 
-    The root has two equal forms; the one in which no digits cancel is used.
+    Of the two equal formulas for the root, the one in which no digits cancel is used.
     """
     slope = (2 * n - wins + losses) * difference
     slope -= wins + losses

@@ -1,14 +1,17 @@
-"""Sample sizes for comparisons, and decisions by intervals whether a number is above a limit.
+"""Sample sizes for comparisons, and decisions by intervals whether a value is above a limit.
 
-The power is computed for the tests that decide in `compare_paired`: the paired t for means of normal differences, and
-McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The search starts at the textbook formula
-("Adding error bars to evals", Miller), which by itself promises up to 6 points more power than McNemar's test has.
+The power is computed for the tests that `compare_paired` uses: the paired t for means
+of normal differences, and McNemar's mid-p for right-or-wrong scores, computed exactly
+over all outcomes. The search starts at the textbook formula ("Adding error bars to
+evals", Miller), which overestimates the power of McNemar's test by up to 6 points.
 
-Whether a number is above a limit is decided by its interval: yes, no, or not yet. With a paired difference and the
-limit -max_drop this is a test of non-inferiority. A number passes if its whole interval is at or above the limit, and
-fails if all of it is below. Several numbers that are decided together pass only if each does, which needs no correction
-(intersection-union test). The more numbers there are, the more likely one of them fails by chance, so an interval that
-fails a number is widened by Bonferroni's rule.
+Whether a value is above a limit is decided by its interval: yes, no, or not yet. With a
+paired difference and the limit -max_drop this is a test of non-inferiority. A value
+passes if its whole interval is at or above the limit, and fails if all of it is below.
+Several values that are decided together pass only if each of them passes, which needs
+no correction (intersection-union test). But the more values there are, the more likely
+one of them fails by chance. So the interval for failing a value is widened by
+Bonferroni's rule.
 """
 
 import math
@@ -26,9 +29,9 @@ def sample_size(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> int:
-    """Return the samples needed to show `difference` between two models.
+    """Return the number of samples needed to show a `difference` between two models.
 
-    `variance` is the variance of a sample's difference.
+    `variance` is the variance of the difference on one sample.
     """
     if difference == 0:
         raise ValueError("no number of samples can show a difference of 0")
@@ -49,7 +52,7 @@ def normal_size(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> int:
-    """Return the textbook sample size for a difference in standard deviations, which takes the variance as known."""
+    """Return the sample size by the textbook formula, for an effect in standard deviations with a known variance."""
     # A result that is above an integer only by rounding is that integer.
     return math.ceil(_factor(alpha, power) / difference**2 - 1e-9)
 
@@ -61,7 +64,9 @@ def sample_size_paired_binary(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> int:
-    """Return the samples needed if both models answer right or wrong, and differ on a share `discordance` of them."""
+    """Return the samples needed for right-or-wrong answers of two models that differ on
+    a share `discordance` of them.
+    """
     _check_discordance(discordance)
     if abs(difference) > discordance:
         raise ValueError(
@@ -86,7 +91,8 @@ def paired_binary_power(
 ) -> float:
     """Return the power of McNemar's mid-p test with n samples for a true `difference`, summed over all outcomes.
 
-    Numbers of discordant samples more than 5 standard deviations from the expected one are left out.
+    Outcomes are left out if their number of discordant samples is more than 5 standard
+    deviations from the expected one.
     """
     _check_discordance(discordance)
     share = min(1.0, max(0.0, (1 + difference / discordance) / 2))
@@ -151,7 +157,10 @@ def _first(
     reaches: Callable[[int], bool],
     start: int,
 ) -> int:
-    """Return the first n from which on `reaches` is True. Near that n, power may decrease a little as n increases."""
+    """Return the smallest n from which on `reaches` is True.
+
+    Near that n the power may decrease a little as n increases.
+    """
     low = high = start
     while not reaches(high):
         low = high
@@ -177,7 +186,7 @@ def minimum_detectable_difference(
 ) -> float:
     """Return the smallest true difference of two models that n samples detect with this power.
 
-    `variance` is the variance of a sample's difference.
+    `variance` is the variance of the difference on one sample.
     """
     if n < 2:
         raise ValueError(f"a detectable difference needs at least two samples, got {n}")
@@ -236,7 +245,7 @@ def _check_discordance(discordance: float) -> None:
 Decision = Literal["pass", "fail", "inconclusive"]
 LEVEL = 0.95
 MOST_SAMPLES = 10_000_000
-"""The largest sample size that is reported; a larger one would be impractical."""
+"""The largest sample size that is reported. A larger one would be impractical."""
 _ROUNDING = 1e-12
 
 
@@ -248,9 +257,11 @@ def decide(
     together: int = 1,
     level: float = LEVEL,
 ) -> Decision:
-    """Return whether a number is at or above `limit`, by its interval; `together` numbers are decided at once.
+    """Return whether a value is at or above `limit`, by its interval. `together` is the
+    number of values decided at once.
 
-    If all numbers are truly above their limits, the chance that any of them fails is at most (1 - level) / 2.
+    If all values are truly above their limits, the probability that any of them fails
+    is at most (1 - level) / 2.
     """
     low, high = interval
     if low >= limit - _ROUNDING:
@@ -271,10 +282,10 @@ def deciding_size(
     *,
     power: float = 0.8,
 ) -> int | None:
-    """Estimate how many samples would decide with the given power if the value stays the same.
+    """Estimate the number of samples that would decide with the given power if the value stays the same.
 
-    Return `None` if no number of samples would. If no spread was observed, the interval shrinks with the number of
-    samples, not with its square root.
+    Return None if no number of samples would. If no spread was observed, the width of
+    the interval decreases with the number of samples, not with its square root.
     """
     margin = abs(value - limit)
     if value > limit:
@@ -297,6 +308,6 @@ def deciding_size(
 
 
 def rounded_up(count: int) -> int:
-    """Round a sample size up to two digits, since it is not known more precisely."""
+    """Round a sample size up to two digits, because it is not known more precisely."""
     unit = int(10 ** max(0, len(str(count)) - 2))
     return -(-count // unit) * unit

@@ -1,8 +1,9 @@
-"""Prediction-powered means: a judge's verdicts on every sample, corrected by people's labels on some.
+"""Prediction-powered means: a judge's verdicts on every sample, corrected by people's labels on some of them.
 
-A judge errs, and so does its mean. People are right, but label few samples. The mean of the judge over all samples
-is corrected by its error on the samples that both have seen. The weight of the judge is the one with the narrowest
-interval (Angelopoulos, Duchi and Zrnic 2023, PPI++): a bad judge is hardly used.
+A judge makes errors, which shift its mean. People are right, but label few samples. The
+judge's mean over all samples is corrected by its error on the samples with labels. The
+judge's weight is the one that gives the narrowest interval (Angelopoulos, Duchi and
+Zrnic 2023, PPI++), so a bad judge has hardly any influence.
 """
 
 import math
@@ -14,9 +15,9 @@ from .intervals import estimate_mean
 
 METHOD = "prediction-powered t"
 FEWEST_LABELS = 20
-"""Below this many labels the interval is flagged as unreliable."""
+"""The number of labels below which the interval is flagged as unreliable."""
 UNSEEN = 1.0
-"""The number of imagined worst-case samples that are added to the variance."""
+"""The number of hypothetical worst-case samples that are added to the variance."""
 
 
 def judge_weight(
@@ -24,7 +25,9 @@ def judge_weight(
     judged: Sequence[float],
     others: Sequence[float],
 ) -> float:
-    """Return the weight of the judge, from 0 to 1: its covariance with people, divided by its own variance."""
+    """Return the weight of the judge, from 0 to 1: its covariance with the labels
+    divided by the variance of its verdicts.
+    """
     n = len(labels)
     rest = len(others)
     spread = _variance([*judged, *others])
@@ -48,10 +51,11 @@ def prediction_powered_mean(
     *,
     ends: Ends | None = None,
 ) -> Estimate:
-    """Return the mean that people would give all samples, with its 95 % interval.
+    """Return the mean of the verdicts that people would give on all samples, with its 95 % interval.
 
-    `labels` and `judged` are the verdicts of people and of the judge on the same samples, drawn at random; `others` are
-    the judge's verdicts on all the rest. Without others, or with a judge who always gives the same verdict, the result
+    `labels` and `judged` are the verdicts of people and of the judge on the same
+    samples, drawn at random; `others` are the judge's verdicts on the remaining
+    samples. Without others, or if the judge always gives the same verdict, the result
     is the mean of the labels.
     """
     n = len(labels)

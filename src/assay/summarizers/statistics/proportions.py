@@ -1,9 +1,10 @@
 """Confidence intervals of a share k / n, and of values that are all equal.
 
-Rows of a table show `share_interval`. Below 64 trials it is exact, because there every approximation covers less than
-93.5 % for some shares. From 64 trials on it is Wilson's, except that its end near 0 or 1 is never closer to 0 or 1 than
-an exact bound. Wilson's
-own covers as little as 84 % where one success, or one failure, is expected in ten runs (Brown, Cai and DasGupta 2001).
+The rows of a summary use `share_interval`. Below 64 trials it is exact, because there
+every approximation covers less than 93.5 % for some shares. From 64 trials on it is
+Wilson's interval, except that an end near 0 or 1 is never nearer to it than an exact
+bound. Wilson's interval alone covers as little as 84 % if one success, or one failure,
+is expected in ten runs (Brown, Cai and DasGupta 2001).
 """
 
 import math
@@ -13,9 +14,12 @@ from .estimate import Ends
 
 EXACT_BELOW = 64
 _NEAR_END = 0.7
-"""Error rate of the exact bound near an end, as a share of 1 - level. Chosen by computing coverage, not by theory."""
+"""The error rate of the exact bound near 0 or 1, as a share of 1 - level. It was chosen by computing the coverage."""
 _NEAR_COUNT = 40
-"""Most successes, or failures, for which the exact bound is used. With more, it would change less than 0.001."""
+"""The largest number of successes or failures for which the exact bound is used.
+
+With more it changes less than 0.001.
+"""
 
 
 def wilson(
@@ -47,7 +51,7 @@ def clopper_pearson(
     n: int,
     level: float = 0.95,
 ) -> tuple[float, float]:
-    """Return Clopper and Pearson's exact interval of k successes in n, which covers at least `level` and is wide."""
+    """Return Clopper and Pearson's exact interval of k successes in n. It covers at least `level`, and is wide."""
     _check_counts(k, n)
     tail = (1 - level) / 2
     low = 0.0 if k == 0 else beta_quantile(tail, k, n - k + 1)
@@ -83,7 +87,9 @@ def wald(
     n: int,
     level: float = 0.95,
 ) -> tuple[float, float]:
-    """Return the textbook interval of k successes in n, for comparison only: at 0 or n successes it has no width."""
+    """Return the textbook (Wald) interval of k successes in n, for comparison only: for
+    0 or n successes it has no width.
+    """
     _check_counts(k, n)
     share = k / n
     half = _z(level) * math.sqrt(share * (1 - share) / n)
@@ -98,9 +104,10 @@ def unseen_spread(
 ) -> tuple[float, float]:
     """Return an interval for a mean if every trial gave `value`.
 
-    Other values may still exist. Their share is at most Clopper and Pearson's upper bound for 0 of `trials`. The mean
-    reaches the ends of the interval if all of these values are at one end of the scale. If `value` itself is at an end,
-    the interval is Clopper and Pearson's own.
+    Other values may exist. Their share is at most Clopper and Pearson's upper bound for
+    0 of `trials`. The ends of the interval are the means if all of these other values
+    are at one end of the scale. If `value` itself is at an end, the interval is Clopper
+    and Pearson's.
     """
     share = clopper_pearson(0, trials, level)[1]
     return value - share * (value - ends[0]), value + share * (ends[1] - value)

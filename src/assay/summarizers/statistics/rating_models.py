@@ -1,9 +1,10 @@
 """Ratings of several models from battles between two of them: Bradley-Terry and Elo.
 
-Bradley-Terry says that a beats b with probability 1 / (1 + exp(s_b - s_a)). Strengths are maximum likelihood estimates;
-a tie is half a win for both. They are printed on the scale of chess: 400 points are odds of 10 to 1, and the mean of
-all models is 1000. The standard errors are those of the sandwich estimator over samples, since two battles about the
-same sample are not independent.
+In the Bradley-Terry model, a beats b with probability 1 / (1 + exp(s_b - s_a)). The
+strengths s are maximum likelihood estimates; a tie is half a win for both. They are
+printed on the scale of chess ratings: 400 points are odds of 10 to 1, and the mean of
+all models is 1000. The standard errors are from the sandwich estimator over samples,
+because two battles about the same sample are not independent.
 """
 
 import math
@@ -24,7 +25,7 @@ POINTS = 400 / math.log(10)
 """Rating points for each unit of log odds."""
 MEAN_RATING = 1000.0
 ELO_STEP = 4.0
-"""The most that one battle moves an Elo rating, as in Chatbot Arena."""
+"""The maximum change of an Elo rating by one battle, as in Chatbot Arena."""
 _MOST_STEPS = 100
 
 
@@ -89,7 +90,8 @@ def bradley_terry(
 ) -> Ratings:
     """Return the Bradley-Terry ratings of all models in the battles, with intervals.
 
-    Raises ValueError if they do not exist: a group of models that never lost to the others is infinitely stronger.
+    Raise ValueError if they do not exist: a group of models that never lost to the
+    others would be infinitely stronger.
     """
     import numpy as np
 
@@ -138,7 +140,7 @@ def elo(
     battles: Sequence[Battle],
     step: float = ELO_STEP,
 ) -> Ratings:
-    """Return Elo ratings: each battle in turn moves both models. They depend on the order, and have no interval."""
+    """Return Elo ratings, updated after each battle. They depend on the order of the battles, and have no interval."""
     values = dict.fromkeys(_names(battles), MEAN_RATING)
     for battle in battles:
         first = battle.first
@@ -158,7 +160,7 @@ def elo(
 
 
 def _names(battles: Sequence[Battle]) -> list[str]:
-    """Return the models in the order of their first battle; raise if a battle cannot be used."""
+    """Return the models in the order of their first battle. Raise if a battle is invalid."""
     if not battles:
         raise ValueError("no battles: there is nothing to rate")
     names: dict[str, None] = {}
@@ -175,7 +177,10 @@ def _never_lost(
     battles: Sequence[Battle],
     names: Sequence[str],
 ) -> list[str]:
-    """Return a group of models that never lost or tied against the others; empty if ratings exist (Ford 1957)."""
+    """Return a group of models that never lost or tied against the others.
+
+    If there is no such group the ratings exist (Ford 1957), and the result is empty.
+    """
     beaten_by: dict[str, set[str]] = {name: set() for name in names}
     for battle in battles:
         if battle.won < 1:
@@ -200,7 +205,7 @@ def _most_likely(
     won: "Floats",
     count: int,
 ) -> "Floats":
-    """Return the maximum likelihood strengths, by Newton's method; their mean is 0."""
+    """Return the maximum likelihood strengths of the models, found by Newton's method. Their mean is 0."""
     import numpy as np
 
     strengths = np.zeros(count)
@@ -223,7 +228,7 @@ def _chance(
     first: "NDArray[np.intp]",
     second: "NDArray[np.intp]",
 ) -> "Floats":
-    """Return the probability of each battle that its first model wins."""
+    """Return, for each battle, the probability that its first model wins."""
     import numpy as np
 
     odds_against = np.exp(strengths[second] - strengths[first])
@@ -292,7 +297,7 @@ def _rating(
     quantile: float,
     battles: Sequence[Battle],
 ) -> Rating:
-    """Return one rating with its interval, and how many battles the model won, lost and tied."""
+    """Return the rating of one model with its interval, and the battles that it won, lost and tied."""
     results: Counter[str] = Counter()
     for battle in battles:
         if name not in (battle.first, battle.second):

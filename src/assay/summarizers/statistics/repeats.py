@@ -1,11 +1,13 @@
 """Repeated answers to one question: pass@k, reducers such as the majority, and the sources of their variance.
 
-The standard error is taken over question means. It already contains the noise of sampling each answer;
-counting all n x K answers as independent would make it too small.
+The standard error is computed from the means of the questions. These already contain
+the noise of sampling each answer; counting all n x K answers as independent would make
+the error too small.
 
-pass@k is the chance that at least one of k answers is right, pass^k that all are. Both are the unbiased estimates from
-c right answers out of n, by counting subsets in whole numbers; the plug-in 1 - (1 - c/n)^k is biased. Fewer answers
-than k are an error.
+pass@k is the probability that at least one of k answers is right, pass^k that all are.
+Both are unbiased estimates from c right answers out of n, computed by counting subsets
+in whole numbers; the simple formula 1 - (1 - c/n)^k is biased. Fewer answers than k are
+an error.
 """
 
 import math
@@ -26,7 +28,7 @@ def pass_at_k(
     c: int,
     k: int,
 ) -> float:
-    """Return the share of the subsets of k answers with at least one of the c right ones in it."""
+    """Return pass@k: the share of all subsets of k answers that contain at least one of the c right ones."""
     _check(n, c, k)
     return float(1 - Fraction(comb(n - c, k), comb(n, k)))
 
@@ -36,7 +38,7 @@ def pass_hat_k(
     c: int,
     k: int,
 ) -> float:
-    """Return the share of the subsets of k answers that are all right (written pass^k)."""
+    """Return pass^k: the share of all subsets of k answers in which all are right."""
     _check(n, c, k)
     return float(Fraction(comb(c, k), comb(n, k)))
 
@@ -61,7 +63,7 @@ Answer = TypeVar("Answer", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """The sources of the variance of repeated answers. Parts are `None` if there is one answer per question."""
+    """The sources of the variance of repeated answers. The parts are None if there is one answer per question."""
 
     estimate: Estimate
     within: float | None
@@ -98,9 +100,10 @@ def decompose(
     rows: Sequence[Sequence[float]],
     clusters: Sequence[Hashable] | None = None,
 ) -> Decomposition:
-    """Decompose the variance of `rows`.
+    """Split the variance of repeated answers into its sources.
 
-    Each row has the values of the answers to one question; rows may differ in length.
+    Each row has the values of the answers to one question; rows may have different
+    lengths.
     """
     if not rows:
         raise ValueError("no questions: there is nothing to decompose")
@@ -143,7 +146,7 @@ def decompose(
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """The value to which the repeated answers to a question were reduced."""
+    """The value of a question after its repeated answers were reduced to one value."""
 
     value: float
     tied: bool = False
@@ -151,7 +154,7 @@ class Reduced:
 
 
 def modes(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the most frequent answers in order of appearance; if there are several, the caller must report a tie."""
+    """Return the most frequent answers in order of appearance. If there are several, the caller must report a tie."""
     counts = Counter(answers)
     top = max(counts.values(), default=0)
     return [answer for answer, count in counts.items() if count == top]
@@ -164,9 +167,9 @@ def reduce_repeats(
 ) -> Reduced:
     """Reduce the repeated answers to one question to one value.
 
-    Reducers: `mean`, `majority`, `max`, and for values of 0 and 1 `pass@K` and `pass^K` with a number for K. `ballots`
-    are the answers that `majority` votes on, None for one that does not vote. Without them equal values count as equal
-    answers.
+    Reducers: `mean`, `majority`, `max`, and for values of 0 and 1 `pass@K` and `pass^K`
+    with a number for K. `ballots` are the answers that `majority` counts; None is an
+    abstention. Without them, equal values count as equal answers.
     """
     numbers = finite(values, "repeat")
     if reducer == "mean":
@@ -190,7 +193,7 @@ def _vote(
     values: Sequence[float],
     ballots: Sequence[Hashable | None],
 ) -> Reduced:
-    """Return the value of the most frequent answer; the mean of the values that tied."""
+    """Return the value of the most frequent answer; in a tie, the mean of the values of all that tied."""
     leaders = modes([ballot for ballot in ballots if ballot is not None])
     if not leaders:
         return Reduced(math.fsum(values) / len(values))

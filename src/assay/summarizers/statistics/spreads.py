@@ -1,19 +1,21 @@
-"""Intervals from a variance and its degrees of freedom: three kinds, for all numbers other than shares.
+"""Intervals from a variance and its degrees of freedom: three kinds, for all metrics other than shares.
 
-*Score*, for means and ratios on a scale with two ends: Wilson's interval with an effective number of trials. That
-number comes from the observed variance, which near an end comes from few samples and is mostly too small. So it is
-moved towards the variance of right-or-wrong trials, the largest that is possible, as if a few more samples had been
-observed.
+*Score*, for means and ratios on a scale with two ends: Wilson's interval with an
+effective number of trials. That number comes from the observed variance. Near an end
+the variance comes from few samples and is usually too small. So it is moved towards the
+variance of right-or-wrong trials, the largest possible one, as if a few more samples
+had been observed.
 
-*Log* and *logit*, for corpus metrics: Student's t of the logarithm or the logit of the number, so that the interval is
-wider towards the middle of the scale.
+*Log* and *logit*, for corpus metrics: Student's t of the logarithm or the logit of the
+value, so that the interval is wider towards the middle of the scale.
 
-*t*, for numbers on an open scale. If the values are skewed, the plain interval misses on the side of the long tail.
-Hall's transformation (1992) corrects for that; the interval covers both the plain and the corrected one.
+*t*, for values on an open scale. If the values are skewed, the ordinary interval is too
+short on the side of the long tail. Hall's transformation (1992) corrects this; the
+interval covers both the ordinary and the corrected one.
 
-A variance that comes from a few units is itself uncertain. Its degrees of freedom follow from the fourth moment
-(Satterthwaite): if f units cause all of the spread, there are about 2 f degrees of freedom, however many units there
-are.
+A variance from few units is itself uncertain. Its degrees of freedom are computed from
+the fourth moment (Satterthwaite): if f units cause all of the spread, there are about 2
+f degrees of freedom, whatever the total number of units.
 """
 
 import math
@@ -38,7 +40,7 @@ def seen_units(squares: Sequence[float]) -> float:
 
 
 def fourth_moment_df(effective: float, units: int) -> float:
-    """Return the degrees of freedom of a variance of `units` squares, whose effective number is `effective`."""
+    """Return the degrees of freedom of a variance from `units` squares. `effective` is their effective number."""
     most = units - 1
     rest = 1 - effective / units
     if rest <= 0:
@@ -64,8 +66,8 @@ def cluster_prior(
 ) -> float:
     """Return the prior variance of a mean over clusters.
 
-    `base` is the effective number of samples, `base_of_clusters` the effective number of clusters, `balance` how equal
-    their sizes are.
+    `base` is the effective number of samples, `base_of_clusters` the effective number
+    of clusters. `balance` is 1 for clusters of equal size, and lower otherwise.
     """
     samples_per_cluster = base / base_of_clusters
     return 1 + assumed_correlation(balance) * max(0.0, samples_per_cluster - 1)
@@ -77,7 +79,7 @@ def limits(
     ends: Ends | None,
     level: float,
 ) -> Interval:
-    """Return the score interval between two ends, or Student's t on an open scale."""
+    """Return the score interval on a scale with two ends, or Student's t interval on an open scale."""
     quantile = t_quantile((1 + level) / 2, spread.df)
     if not _is_between(value, ends):
         return _t_limits(value, spread, quantile)
@@ -119,7 +121,7 @@ def _t_limits(
     spread: Spread,
     quantile: float,
 ) -> Interval:
-    """Return Student's t interval, extended on the side of a long tail."""
+    """Return Student's t interval, extended on the side of a long tail if the values are skewed."""
     stderr = math.sqrt(spread.variance)
     below = max(quantile, _undo_skew(quantile, spread.skew))
     above = max(quantile, -_undo_skew(-quantile, spread.skew))
@@ -129,8 +131,8 @@ def _t_limits(
 def _undo_skew(quantile: float, skew: float) -> float:
     """Return the t statistic that Hall's transformation maps to `quantile`.
 
-    The transformation g(t) = t + a t²/3 + a² t³/27 + a/6, with the skewness a of the mean, makes the statistic nearly
-    symmetric.
+    The transformation g(t) = t + a t²/3 + a² t³/27 + a/6, with the skewness a of the
+    mean, makes the statistic nearly symmetric.
     """
     if abs(skew) < _NO_SKEW:
         return quantile
