@@ -121,7 +121,7 @@ def _forget(
     log: BatchLog,
     batches: Sequence[LoggedBatch],
 ) -> int:
-    """Record that batches are no longer awaited."""
+    """Record in the run folder that the batches are given up, so that the next run does not wait for them."""
     lines = []
     for batch in batches:
         log.note(batch, "dropped")
@@ -137,7 +137,7 @@ def _cancel(
     folder: Path,
     batches: Sequence[LoggedBatch],
 ) -> int:
-    """Cancel batches at their service. The next run collects the answers that are already there."""
+    """Cancel batches at their service. The next run collects the answers that they already have."""
     from ..runner.resume.recorded import recorded_run
 
     recorded = recorded_run(folder, {})

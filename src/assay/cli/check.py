@@ -21,14 +21,14 @@ from .run_flags import add_some, settings_of
 from .trials import check_parameters, try_model, try_scorer, try_task, try_template
 
 OPTIONS = ("columns", "model_args", "measure", "judges", "judge_args")
-"""Options of `assay run` that `assay check` accepts as well."""
+"""Options of `assay run` that `assay check` also accepts."""
 KINDS = ("benchmark", "model", "scorer", "template")
 EXAMPLE_ROW = {"question": "What is 2 + 2?", "answer": "4"}
 _VARIABLE = re.compile(r"\{\{-?\s*(?:sample\.)?([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Try a file, print the results, and return 0 if nothing is wrong."""
+    """Try the parts of a user's file, print the results, and return 0 if all work."""
     p = Parser(
         prog="assay check",
         description="Try a file with three samples and explain its first fault.",
@@ -66,7 +66,7 @@ def check(
     kind: str | None,
     run: RunOptions,
 ) -> Iterator[str]:
-    """Try a file or an object in it. Yield lines to print, and raise at the first fault."""
+    """Try all parts of a file, or one object in it. Yield lines to print, and raise at the first fault."""
     refuse_url(reference)
     path, attribute = split_reference(reference.removesuffix(UPSTREAM))
     file = Path(path).expanduser()
@@ -119,7 +119,7 @@ def _try(
     file: Path,
     run: RunOptions,
 ) -> Iterator[str]:
-    """Try one component on example rows, and yield lines that describe the results."""
+    """Try one component, such as a scorer, on example rows. Yield lines that describe the results."""
     name = split_reference(reference)[1]
     if kind == "benchmark":
         _check_conventions(thing, file)
@@ -144,7 +144,7 @@ def _part(
     name: str,
     file: Path,
 ) -> object:
-    """Return the object itself or, if it is a module, its function called `name`, such as `score`."""
+    """Return the component itself or, for a module, the function with the name of its kind, such as `score`."""
     if not isinstance(thing, ModuleType):
         return thing
     if not hasattr(thing, name):
@@ -157,7 +157,7 @@ def _part(
 
 
 def _tasks(reference: str, file: Path) -> list[Task]:
-    """Return the tasks of a file. Raise the fault with its line if it cannot be loaded."""
+    """Return the tasks of a file. If it cannot be loaded, raise an error with the faulty line."""
     from ..runner.tasks.resolve import resolve_tasks
 
     try:
@@ -167,7 +167,7 @@ def _tasks(reference: str, file: Path) -> list[Task]:
 
 
 def _guest_tasks(reference: str, file: Path) -> Sequence[Task]:
-    """Return the tasks of a file written for another system, which cannot be loaded as a module of Python."""
+    """Return the tasks of a file written for another toolkit, which cannot be loaded as a Python module."""
     try:
         for recognise in registry.recognisers():
             tasks: Sequence[Task] | None = recognise(reference, RunOptions())
@@ -179,7 +179,10 @@ def _guest_tasks(reference: str, file: Path) -> Sequence[Task]:
 
 
 def kind_of(thing: object) -> str | None:
-    """Return the kind of a module (by its definitions) or of one object: `benchmark`, `scorer`, …; None if unknown."""
+    """Return the kind of a module or of one object: `benchmark`, `scorer`, …; None if it is unknown.
+
+    The kind of a module is decided by its definitions.
+    """
     if isinstance(thing, (Task, Suite)) or getattr(thing, "is_assay_task", False):
         return "benchmark"
     if isinstance(thing, ModuleType):
@@ -204,7 +207,7 @@ def kind_of(thing: object) -> str | None:
 
 
 def _kind_by_parameters(thing: Callable[..., object]) -> str:
-    """Guess from its parameters whether a function is a scorer, a template, a model or a benchmark."""
+    """Return what a function seems to be by its parameters: a scorer, a template, a model or a benchmark."""
     if inspect.isclass(thing) and "__call__" in vars(thing):
         target = thing.__call__
     else:

@@ -13,7 +13,7 @@ NOTHING_COMPARED = 3
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print the comparison; return 3 if nothing could be compared, or a run is damaged."""
+    """Compare the runs and print the result. Return 3 if nothing could be compared or a run is damaged."""
     p = Parser(
         prog="assay compare",
         description="Compare runs with the first one named, paired by sample. Prints what else\n"

@@ -1,6 +1,7 @@
-"""`assay completion`: a script that completes verbs, options, names and files in bash, zsh or fish.
+"""`assay completion`: print a script that completes commands, options, names and files in bash, zsh or fish.
 
-The script asks `assay completion words` for each word, so that it knows the names of this installation.
+The script calls `assay completion words` for each word, so that it completes the names
+of this installation.
 """
 
 import argparse
@@ -56,7 +57,7 @@ complete -c assay -f -a '(__assay_words)'
 """
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 FILES = "--files--"
-"""A special completion, which tells the shell script to complete file names as well."""
+"""A special completion: the shell script also completes file names."""
 NAMES_AFTER = {
     "--scorer": "scorers",
     "--scorers": "scorers",
@@ -70,7 +71,7 @@ NAMES_AFTER = {
     "--datasets": "tasks",
     "-t": "tasks",
 }
-"""For options that take a registered name, the kind of these names."""
+"""The kind of names, such as scorers, that an option takes as its value."""
 KINDS_OF_VERB = {
     "run": ("tasks",),
     "parity": ("tasks",),
@@ -84,11 +85,11 @@ KINDS_OF_VERB = {
         "summarizers",
     ),
 }
-"""For commands that take registered names as arguments, the kinds of these names."""
+"""The kind of names, such as scorers, that a command takes as arguments."""
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print the completion script of a shell, or, for the script, the words that complete a command."""
+    """Print the completion script of a shell. With `words`, print the words that complete a command."""
     if arguments and arguments[0] == "words":
         typed = list(arguments[1:])
         if typed and typed[0] == "--":
@@ -110,7 +111,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def complete(typed: Sequence[str]) -> list[str]:
-    """Return the completions of the last word of a command. `--files--` tells the shell to add file names."""
+    """Return the completions of the last word of a command. `--files--` means that the shell adds file names."""
     *before, current = typed or [""]
     words = _words(before, current)
     return sorted({word for word in words if word.startswith(current) or word == FILES})
@@ -120,7 +121,7 @@ def _words(
     before: Sequence[str],
     current: str,
 ) -> Iterable[str]:
-    """Return all words that may follow the words `before`. `current` only decides whether options are meant."""
+    """Return all words that may follow the words `before`. Options are included if `current` begins with a dash."""
     from .main import ALIASES, VERBS
 
     if not before:
@@ -151,7 +152,7 @@ def _after_option(
     before: Sequence[str],
     actions: Sequence[argparse.Action],
 ) -> list[str] | None:
-    """Return the possible values of an option; None if the previous word is not an option that takes a value."""
+    """Return the possible values of the option before the current word; None without such an option."""
     option = before[-1]
     for action in actions:
         if option not in action.option_strings or action.nargs == 0:
@@ -173,7 +174,7 @@ def _names(kind: str) -> list[str]:
 
 
 def _actions(verb: str) -> Sequence[argparse.Action]:
-    """Return the options and arguments of a command; none for a command that passes them to another program."""
+    """Return the options and arguments of a command; an empty list if the command passes them to another program."""
     try:
         with parsers_only():
             import_module(f".{verb}", __package__).command([])

@@ -1,4 +1,4 @@
-"""`assay conformance`: compare scorers with frozen results of official code."""
+"""`assay conformance`: compare scorers with stored results of the official code."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ SHOWN = 3
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print a line for each fixture. Return 1 if one differs."""
+    """Compare all fixtures, and print a line for each. Return 1 if one differs."""
     p = Parser(
         prog="assay conformance",
         description="Compare scorers, or your own metric, with the values of official code.",
@@ -85,7 +85,9 @@ def _verdicts(
 
 
 def _lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Yield a line for each fixture, its first differences, and at the end how many fixtures agree."""
+    """Yield a line for each fixture with its first differences, and a last line with
+    the number of fixtures that agree.
+    """
     width = max(len(verdict.fixture.name) for verdict in verdicts)
     for verdict in verdicts:
         yield _verdict_line(verdict, width)
@@ -98,7 +100,7 @@ def _lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def _verdict_line(verdict: Verdict, width: int) -> str:
-    """Return the name of a fixture, its verdict, how many cases are equal, and its source."""
+    """Return one line about a fixture: its name, the verdict, how many cases are equal, and its source."""
     fixture = verdict.fixture
     differing = {difference.case for difference in verdict.differences}
     cases = verdict.equal + len(differing)
@@ -107,7 +109,7 @@ def _verdict_line(verdict: Verdict, width: int) -> str:
 
 
 def _difference_lines(verdict: Verdict, indent: str) -> Iterator[str]:
-    """Yield a line for each of the first differences of a fixture, and one with the number of others."""
+    """Yield a line for each of the first differences of a fixture, and a line with the number of the others."""
     for difference in verdict.differences[:SHOWN]:
         yield f"{indent}{difference}"
     more = len(verdict.differences) - SHOWN

@@ -1,7 +1,8 @@
-"""`assay demo`: measure one model for each modality, with models that come as packages.
+"""`assay demo`: measure one model for each modality, with models that are installed as packages.
 
-It needs no key and no download. The modalities are text, speech in (two recognisers, compared on the same clips),
-speech out (a synthesiser, transcribed by a recogniser), image in and image out. All models but the first are
+It needs no API key and no download. The modalities are text, speech in (two
+recognisers, compared on the same clips), speech out (a synthesiser, whose speech a
+recogniser transcribes), image in and image out. All models but the first are
 specialists, and the last lines describe each of them.
 """
 
@@ -28,14 +29,14 @@ class Part:
     tasks: tuple[str, ...]
     models: tuple[str, ...]
     metric: str = ""
-    """The metric to show; empty for all metrics. The run folder always has all of them."""
+    """The metric to show; empty to show all. The run folder always has all metrics."""
     judges: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     packages: tuple[tuple[str, str], ...] = ()
-    """Packages that the scorers also need: importable name and pip name."""
+    """Packages that the scorers need in addition: import name and pip name."""
 
     @property
     def everyone(self) -> tuple[str, ...]:
-        """The names of all models of this part, including judges."""
+        """The names of all models of this part, judges included."""
         return tuple(dict.fromkeys((*self.models, *self.judges.values())))
 
     def missing(self) -> str:
@@ -92,7 +93,7 @@ PARTS = (
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Run the parts, print one table, and return 0, or 3 if a part could not run."""
+    """Run all parts and print one table. Return 0, or 3 if a part could not run."""
     names = ", ".join(part.name for part in PARTS)
     p = Parser(
         prog="assay demo",
@@ -205,7 +206,7 @@ def about(names: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def paired_lines(folder: Path, part: Part) -> Iterator[str]:
-    """Yield lines about the difference of the two recognisers' error rates, and whether chance could explain it."""
+    """Yield lines about the difference of the two recognisers' error rates, and whether it is significant."""
     if len(part.models) != 2 or not part.metric.startswith("wer["):
         return
     from ..comparison.compared_values import Values

@@ -56,7 +56,7 @@ def print_lines(
     lines: Iterable[str],
     pager: list[str] | None,
 ) -> None:
-    """Write lines one after another, and stop when the user quits the pager."""
+    """Write lines one at a time, and stop when the user quits the pager."""
     if pager is None:
         for line in lines:
             sys.stdout.write(line + "\n")
@@ -85,11 +85,13 @@ def print_lines(
 
 
 DAMAGED = 3
-"""Exit code of a command that reads a damaged run, because part of its output is missing."""
+"""Exit code of a command that reads a damaged run and can print only a part of its output."""
 
 
 def watcher(is_json: bool) -> "LineProgress | LiveProgress":
-    """Return a live progress bar for a terminal; otherwise, or with `--json`, progress lines."""
+    """Return a progress bar for a terminal. Without a terminal, or with `--json`,
+    return an object that prints lines.
+    """
     from ..report import LineProgress, LiveProgress
 
     if is_json or not sys.stderr.isatty():
@@ -106,9 +108,9 @@ def finish(
     comparison: "Comparison | None" = None,
     watching: "LineProgress | LiveProgress | None" = None,
 ) -> None:
-    """Print the table, or one JSON document.
+    """Print the table of a finished run, or one JSON document.
 
-    Do not repeat notes that were printed to the same terminal during the run.
+    Notes that were printed to the same terminal during the run are not repeated.
     """
     if is_json:
         document = result.to_plain()
@@ -201,7 +203,7 @@ def _usage_of_all_runs(result: RunResult) -> dict[str, Any]:
 
 
 def _why_nothing_was_scored(result: RunResult) -> str | None:
-    """Return the note that says why a run was stopped, if nothing was scored before."""
+    """Return the note with the reason why a run was stopped, if nothing was scored before."""
     if result.status != "failed" or any(row.n for row in result.results):
         return None
     return next((note for note in result.notes if note.startswith("stopped")), None)
@@ -212,7 +214,7 @@ def finish_all(
     stdout: TextIO,
     is_json: bool,
 ) -> list[int]:
-    """Print the table of each run as it ends, or one JSON document for all. Return the exit codes."""
+    """Print the table of each run when it ends, or one JSON document for all. Return the exit codes."""
     codes = [0]
     documents = []
     for result in results:
@@ -229,7 +231,7 @@ def finish_all(
 
 
 def _same_place(one: TextIO, other: TextIO) -> bool:
-    """Return True if two streams go to the same terminal, file or pipe."""
+    """Return True if two streams write to the same terminal, file or pipe."""
     try:
         return os.path.sameopenfile(one.fileno(), other.fileno())
     except (OSError, ValueError, AttributeError):
@@ -253,7 +255,7 @@ def _epochs(result: RunResult, console: "Console") -> None:
 
 
 def next_steps(result: RunResult) -> Sequence[str]:
-    """Return two commands to try next. After an interrupted run, one of them continues it."""
+    """Return two commands that the user may try next. After an interrupted run, one of them continues it."""
     command = typed_command()
     folder = shlex.quote(str(result.folder))
     again = (
@@ -269,7 +271,7 @@ def next_steps(result: RunResult) -> Sequence[str]:
 
 
 def typed_command() -> str:
-    """Return the words with which assay was started, such as `assay` or `python -m assay`, for messages."""
+    """Return the words with which the user started assay, such as `assay` or `python -m assay`, for messages."""
     program = Path(sys.argv[0])
     if program.name != "__main__.py":
         if shutil.which("assay"):
@@ -280,7 +282,7 @@ def typed_command() -> str:
 
 
 def say_damage(reader: RunReader) -> int:
-    """Print the damage of a run to stderr, one line each. Return the exit code."""
+    """Print each damage of a run as one line to stderr. Return the exit code."""
     from ..report import printable
 
     for line in reader.damage_lines():

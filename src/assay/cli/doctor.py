@@ -27,7 +27,7 @@ _BLOCK = 1 << 20
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print the findings. Return 1 if a secret was found."""
+    """Print what is installed and the secrets that were found. Return 1 if a secret was found."""
     p = Parser(
         prog="assay doctor",
         description="Show versions, extras, embedded models and disk space; find secrets in runs.",
@@ -148,7 +148,7 @@ def examine(runs: Path) -> dict[str, Any]:
 
 
 def _local_models() -> dict[str, Any]:
-    """Return the device that `hf` models use, and the installed libraries that make it faster."""
+    """Return the device that `hf` models would use, and the installed libraries that make them faster."""
     from ..models.devices import missing_device, missing_for_videos
 
     reason = missing_device("cuda")
@@ -161,7 +161,7 @@ def _local_models() -> dict[str, Any]:
 
 
 def _sandbox() -> dict[str, Any]:
-    """Return the sandbox tier that works on this machine, and why no better tier does."""
+    """Return the strongest sandbox that works on this machine, and the reason why no stronger one does."""
     from ..sandbox import choose
 
     choice = choose()
@@ -250,7 +250,9 @@ def scan(
     folder: Path,
     secrets: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return each place where a file contains a secret: variable, file and position, but never the secret itself."""
+    """Return the secrets found in files: the environment variable, the file and the
+    position, never the secret itself.
+    """
     forms = {
         name: {value.encode("utf-8", "surrogateescape"), *json_forms(value)}
         for name, value in secrets.items()
@@ -267,7 +269,7 @@ def _occurrences(
     path: Path,
     forms: Mapping[str, set[bytes]],
 ) -> Iterator[tuple[str, int]]:
-    """Yield name and position of the first occurrence of each secret in a file. The file is read in blocks."""
+    """Yield, for each secret in a file, the name of its variable and its first position. The file is read in blocks."""
     longest = max(
         (len(form) for spellings in forms.values() for form in spellings), default=1
     )

@@ -1,8 +1,9 @@
 """`assay run --dry_run`: the first prompt, the number of requests, and a forecast of tokens, time and cost.
 
-Nothing is written and no weights are loaded. Tokens are estimated as a quarter of the characters of the first prompts;
-the module `outlook` computes a range. If a model has its own chat template, the first prompt is shown as the model
-reads it, with special tokens. A faulty template makes the command fail.
+Nothing is written and no weights are loaded. The number of tokens is estimated as a
+quarter of the characters of the first prompts; the module `outlook` computes a range.
+If a model has its own chat template, the first prompt is shown as the model gets it,
+with special tokens. A faulty template makes the command fail.
 """
 
 import json
@@ -36,12 +37,12 @@ from .samples import prompt_lines
 
 PROMPTS_RENDERED = 200
 SHOWN_AT_MOST = 6000
-"""How many characters of a rendered prompt are printed. The middle of a longer prompt is omitted."""
+"""The maximum number of characters of a rendered prompt to print. The middle of a longer prompt is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The first prompt as text with the model's own chat template, if the model can render it."""
+    """The first prompt rendered with the model's own chat template, and the faults of the template."""
 
     text: str | None = None
     faults: tuple[str, ...] = ()
@@ -60,7 +61,7 @@ class Rendered:
 
 
 def _without_middle(text: str) -> str:
-    """Return a text without its middle if it has more than `SHOWN_AT_MOST` characters."""
+    """Return a text without its middle if it is longer than `SHOWN_AT_MOST`."""
     if len(text) <= SHOWN_AT_MOST:
         return text
     half = SHOWN_AT_MOST // 2
@@ -80,24 +81,24 @@ def rendered_by(cell: PlannedTask, prompt: Prompt) -> Rendered:
 
 @dataclass(slots=True)
 class Forecast:
-    """The requests of one task on one model."""
+    """The forecast of one task on one model: its requests, tokens, time and cost."""
 
     cell: PlannedTask
     first: tuple[str, Prompt] | None
     samples: int
     unusable: int
-    """How many of the examined rows would end as `data_error`, because no sample can be made of them."""
+    """The number of examined rows that would end as `data_error`, because they cannot become samples."""
     requests: int
     at_least: bool
-    """True if `requests` is a lower limit, because the template leads a dialogue of unknown length."""
+    """True if `requests` is a lower limit, because the template decides during the run how long a dialogue is."""
     input_tokens: int
     output_tokens: int | None
-    """The most output tokens that `max_tokens` allows; `None` without a limit."""
+    """The maximum number of output tokens by `max_tokens`; None without a limit."""
     cost: float | None
     rendered: "Rendered"
     outlook: Outlook
     folder: str
-    """The folder that the run would use."""
+    """The folder that the run would write to."""
     warnings: tuple[str, ...] = ()
     """Warnings about the examined prompts that apply to every model."""
 
@@ -178,7 +179,7 @@ def show_plan(
     stdout: TextIO,
     is_json: bool,
 ) -> int:
-    """Plan the run, and print plan and forecast. Return 0 unless the plan has a fault."""
+    """Plan the run, and print the plan and the forecast. Return 0 unless the plan has a fault."""
     prices = {}
     for name in PRICES:
         if name in options.model_args:
@@ -231,7 +232,7 @@ def forecast(
 ) -> Forecast:
     """Forecast one task on one model from its first prompts, the number of samples and earlier runs.
 
-    Earlier runs are those in the parent folder of `folder`.
+    The earlier runs are those in the parent folder of `folder`.
     """
     looked_at = list(islice(cell.view(), PROMPTS_RENDERED))
     first: tuple[str, Prompt] | None = None
@@ -305,7 +306,7 @@ def _warn_of_missing_prompts(
     failed: Sequence[str],
     looked_at: int,
 ) -> Iterator[str]:
-    """Yield warnings about samples for which no prompt could be built. In a run, each would be a failure."""
+    """Yield warnings about samples whose prompt cannot be built. In a run, each of them would fail."""
     if failed:
         yield f"warning: {task}: {len(failed)} of the first {looked_at} samples have no prompt; the first: {failed[0]}"
 
@@ -314,7 +315,7 @@ def _count(
     cell: PlannedTask,
     looked_at: Sequence[Sample | BadSample],
 ) -> tuple[int, int, int]:
-    """Return how many samples, rounds and unusable rows there are. Read all rows only if their number is unknown."""
+    """Return the number of samples, rounds and unusable rows. All rows are read only if their number is unknown."""
     run = cell.run
     chosen = view(
         cell.samples,

@@ -1,4 +1,4 @@
-"""Explain errors: add file, line and fix to a fault in a user's file, and remove secrets from tracebacks."""
+"""Explain errors: add the file, the line and a fix to an error in a user's file, and remove secrets from tracebacks."""
 
 import builtins
 import re
@@ -31,7 +31,7 @@ def explained(
     line: int | None = None,
     sample: Sample | None = None,
 ) -> AssayError:
-    """Return an error with file, line and fix. `line` is the line on which the faulty object is defined."""
+    """Return an error as a `UsageError` with file, line and fix. `line` is where the faulty object is defined."""
     if isinstance(error, Fault):
         return error
     if isinstance(error, PlanError):
@@ -92,7 +92,7 @@ def _with_line(
     file: Path,
     line: int | None,
 ) -> str:
-    """Return the location of an error. If it has no line number, add that of its YAML key or of the definition."""
+    """Return the location of an error. If it has no line number, add the line of its YAML key or of the definition."""
     if re.search(r":\d", where.rpartition(file.name)[2]):
         return where
     key = _YAML_KEY.search(what)
@@ -117,7 +117,7 @@ def _line_of_key(file: Path, key: str) -> int | None:
 
 
 def line_of(error: BaseException, file: Path) -> int | None:
-    """Return the innermost line of the user's file in the traceback of an error."""
+    """Return the innermost line of the user's file in the traceback of an error; None if there is none."""
     if isinstance(error, SyntaxError):
         return error.lineno
     places = [
@@ -231,9 +231,9 @@ def shown_traceback(
     arguments: Sequence[str],
     trace: TracebackType | None = None,
 ) -> str:
-    """Return Python's traceback of an error without secrets. It starts at `trace` if that is given.
+    """Return Python's traceback of an error without secrets, from the frame `trace` on if it is set.
 
-    Everything that is, or looks like, an API key is removed.
+    Everything that is an API key, or looks like one, is removed.
     """
     lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
     return without_secrets("".join(lines), arguments)

@@ -32,7 +32,7 @@ ANSWERS = {
     "json": "summary.json in the run folder has the numbers, `assay export RUN --to lm-eval-json` lm-eval's form",
     "xlsx": "`--to csv` opens in a spreadsheet",
 }
-"""Formats that users ask for, and what to use instead."""
+"""Formats that assay does not have but users ask for, with what to use instead."""
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -92,7 +92,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _exporter(name: str) -> tuple[str, "Exporter"]:
-    """Return name and exporter for a name or an alias; raise for an unknown name."""
+    """Return the full name and the exporter for a name or an alias. Raise for an unknown name."""
     folded = name.lower().replace("_", "-")
     kind = OTHER_NAMES.get(folded, name)
     if kind not in exporters:

@@ -1,4 +1,4 @@
-"""`assay gate`: decide whether a run passes, by a policy and an earlier run; for CI."""
+"""`assay gate`: decide in CI whether a run passes, by a policy file and an earlier run."""
 
 import json
 import os
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXIT_CODES = {"pass": 0, "fail": 4, "inconclusive": 5}
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The environment variable with the path of the job summary, which GitHub shows below a job."""
+"""The environment variable with the path of the job summary, which GitHub shows on the page of a job."""
 COLOURS = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
 MARKS = {"pass": "✅ PASS", "fail": "❌ FAIL", "inconclusive": "❔ INCONCLUSIVE"}
 
@@ -75,7 +75,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def print_text(verdict: "Verdict") -> None:
-    """Print the verdict on a terminal, within its width and with the decisions in colour."""
+    """Print the verdict on a terminal, wrapped to its width, with the decisions in colour."""
     from rich.console import Console
 
     from ..report.grid import output_width
@@ -102,7 +102,7 @@ def _print(
     decision: str = "",
     indent: str = "",
 ) -> None:
-    """Print one line, wrapped between words, that begins with the decision in its colour."""
+    """Print one line that begins with the decision in colour, wrapped between words."""
     from rich.text import Text
 
     from ..report.grid import wrap_line

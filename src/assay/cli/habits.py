@@ -1,9 +1,11 @@
 """Flags and values of lm-eval, inspect_ai and evalscope: each flag works, or the error names assay's flag.
 
-The table is applied before argparse reads the command. Flags with the same meaning are renamed. Flags that describe
-what assay always does are accepted with a note. All others are refused with advice.
+The table is applied before argparse reads the command. Flags with the same meaning are
+renamed. Flags for something that assay always does are accepted with a note. All others
+are refused with advice.
 
-Values are converted as other tools spell them: `do_sample=False`, `file.py@task`, `auto`, four seeds.
+Values are converted if other tools spell them differently: `do_sample=False`,
+`file.py@task`, `auto`, four seeds.
 """
 
 import argparse
@@ -26,9 +28,9 @@ class Habit:
     becomes: str | Callable[[str], Sequence[str]] | None = None
     """The flag of assay that takes the same value, or a function that turns the value into assay's arguments."""
     note: str = ""
-    """A note for the user if the flag is accepted and changes nothing."""
+    """A note for the user, for a flag that is accepted but changes nothing."""
     answer: str = ""
-    """The advice if the flag is refused."""
+    """The advice for the user, for a flag that is refused."""
 
 
 @dataclass(slots=True)
@@ -97,7 +99,7 @@ RENAMED: Mapping[str, str] = {
     "max_gen_toks": "--max_tokens",
     "eval_batch_size": "--batch_size",
 }
-"""Flags of other tools that take a value and only have another name in assay."""
+"""Flags of other tools that assay has under another name, with the same value."""
 
 HABITS: Mapping[str, Habit] = {
     **{name: Habit(becomes=ours) for name, ours in RENAMED.items()},
@@ -200,7 +202,7 @@ HABITS: Mapping[str, Habit] = {
         "--enable_progress_tracker: progress is always shown"
     ),
 }
-"""The translation of each flag, by its name without leading dashes and with `_` for `-`."""
+"""The translation of each flag. The keys have no leading dashes, and `_` for `-`."""
 
 SHORT: Mapping[str, Habit] = {
     "-S": _refused(SOLVER),
@@ -210,14 +212,14 @@ SHORT: Mapping[str, Habit] = {
 }
 TRUTHS = ("true", "false")
 OPTIONAL_TRUTHS = ("--apply_chat_template", "--fewshot_as_multiturn")
-"""Options of assay whose value is optional. The next word is their value only if it is true or false."""
+"""Options of assay whose value may be omitted. The next word is their value only if it is `true` or `false`."""
 
 
 def translate(
     arguments: Sequence[str],
     flags: Sequence[str],
 ) -> Translation:
-    """Translate a command to assay's flags. Options in `flags` are assay's own and stay unchanged."""
+    """Translate a command to assay's flags. `flags` are assay's own options, which are not changed."""
     our_flags = {
         option.replace("-", "_") for option in flags if option.startswith("--")
     }
@@ -296,7 +298,7 @@ GENERATION_NAMES: Mapping[str, str] = {
     "num_return_sequences": "n",
     "top_logprobs": "logprobs",
 }
-"""Other tools' names of generation options, with their names in assay."""
+"""Names of generation options in other tools, with their names in assay."""
 REFUSED_GENERATION: Mapping[str, str] = {
     "num_beams": "assay samples or takes the likeliest token; leave num_beams out",
     "stream": "answers are read whole; leave stream out",
@@ -309,7 +311,7 @@ LISTINGS = ("list", "list_groups", "list_subtasks", "list_tags")
 """Values of `--tasks` that make lm-eval print its list of tasks."""
 TASK_SUFFIXES = (".yaml", ".yml", ".py")
 _ESCAPE = re.compile(r"\\(?:[nrt\\]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})")
-r"""Escapes that are replaced in typed stop strings. Others, as in `\boxed`, stay as they are typed."""
+r"""Escapes such as `\\n` that are replaced in stop strings from the command line. Others, as in `\\boxed`, are kept."""
 
 
 def generation_options(
@@ -318,7 +320,7 @@ def generation_options(
 ) -> dict[str, Any]:
     """Rename generation options to assay's names.
 
-    `do_sample=False` becomes temperature 0. `do_sample=True` turns sampling on.
+    `do_sample=False` becomes temperature 0; `do_sample=True` turns sampling on.
     """
     options: dict[str, Any] = {}
     for name, value in values.items():
@@ -349,7 +351,7 @@ def generation_options(
 
 
 def unescape(text: str) -> str:
-    r"""Replace `\n` and other escapes in a typed stop string by the characters that they stand for."""
+    r"""Replace `\\n` and other escapes in a stop string by the characters they stand for."""
     return _ESCAPE.sub(_unescape_match, text)
 
 
@@ -361,7 +363,7 @@ def task_names(
     names: Sequence[str],
     folder: str | None = None,
 ) -> list[str]:
-    """Rewrite names of tasks: `file.py@task` as `file.py:task`, a name defined in `folder` as its file."""
+    """Convert names of tasks: `file.py@task` to `file.py:task`, and a name that is defined in `folder` to its file."""
     if folder is not None and not Path(folder).expanduser().is_dir():
         raise UsageError(
             f"--include_path {folder} is not a folder",
@@ -378,7 +380,7 @@ def _defining_files(
     name: str,
     folder: str | None,
 ) -> list[str]:
-    """Return the files of `--include_path` that define a task of this name for another system."""
+    """Return the files of `--include_path` that define a task of this name for another toolkit."""
     if folder is None or Path(name).exists():
         return []
     from ..dialects.recognise import files_named

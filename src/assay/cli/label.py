@@ -20,11 +20,11 @@ from .arguments import Parser, write_text
 
 COLUMNS = ("task", "model", "id", "epoch", "value", "by", "at", "note")
 UNNAMED = "imported"
-"""The annotator's name for labels from a file that names none."""
+"""The annotator's name for labels whose file has no annotator."""
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print how far people and the scorer agree, or export or import labels."""
+    """Print the agreement of people with the scorer, or export or import labels."""
     p = Parser(
         prog="assay label",
         description="Report the labels that people gave in `assay view` (page Label): how far they\n"
@@ -81,7 +81,7 @@ def _import(
     path: Path,
     by: str,
 ) -> int:
-    """Add the labels of a file: all of them, or none if one is wrong."""
+    """Add the labels of a file. If one is invalid, add none."""
     rows = _read_rows(path)
     described = {}
     for description in described_cells(_view_of(reader)):
@@ -112,7 +112,7 @@ def _import(
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a CSV file; raise if it has no columns `id` and `value`."""
+    """Return the rows of a CSV file. Raise if it has no columns `id` and `value`."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
@@ -150,7 +150,9 @@ def _read_label(
     samples: Mapping[tuple[str, str], set[tuple[str, int]]],
     by: str,
 ) -> Label:
-    """Return the label in one line of the file; raise if it is not a number, or the sample is unknown or ambiguous."""
+    """Return the label in one row of the file. Raise if it is not a number, or if the
+    sample is unknown or ambiguous.
+    """
     plain = {name: plain_cell(str(row.get(name) or "")) for name in COLUMNS}
     try:
         epoch = int(plain["epoch"] or 0)
@@ -187,7 +189,7 @@ def _cell_of(
     where: str,
     samples: Mapping[tuple[str, str], set[tuple[str, int]]],
 ) -> tuple[str, str]:
-    """Return the only task × model that has the sample of a line; raise if there is none, or several."""
+    """Return the only task × model with the sample of a row. Raise if there is none or several."""
     fitting = []
     for (task, model), ids in samples.items():
         is_named = plain["task"] in ("", task) and plain["model"] in ("", model)
@@ -207,7 +209,7 @@ def _cell_of(
 
 
 def _print_summary(reader: RunReader) -> int:
-    """Print, for each task, how far people and scorer agree, and the corrected value."""
+    """Print, for each task, the agreement of people with the scorer, and the corrected value."""
     run = _view_of(reader)
     for number, cell in enumerate(described_cells(run)):
         summary = label_page(run, number, 0)["summary"]

@@ -1,4 +1,4 @@
-"""`assay leaderboard`: rank the models of several runs, with intervals and ties."""
+"""`assay leaderboard`: rank the models of several runs, with intervals. Models may share a rank."""
 
 import json
 import sys
@@ -100,7 +100,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _run_folders(names: Sequence[str]) -> list[Path]:
-    """Return the run folders in or below the named folders; raise if a named folder contains none."""
+    """Return the run folders in or below the named folders. Raise if a named folder contains none."""
     from ..view.run_folders import RunFolders
 
     folders: dict[Path, None] = {}
@@ -121,7 +121,7 @@ def _run_folders(names: Sequence[str]) -> list[Path]:
 
 
 def _board_text(board: "Leaderboard", kind: str) -> str:
-    """Return the leaderboard in one of the formats."""
+    """Return the leaderboard as text in the requested format."""
     from ..comparison import board_rendering as render
     from ..report.grid import output_width
 
@@ -141,7 +141,7 @@ def _ratings_text(
     method: str,
     kind: str,
 ) -> str:
-    """Return the ratings of the models in one of the formats."""
+    """Return the ratings of the models as text in the requested format."""
     from ..comparison import ratings
 
     if kind == "html":

@@ -1,4 +1,4 @@
-"""`assay lm-eval`: lm-eval's command line, with task names that need no prefix."""
+"""`assay lm-eval`: lm-eval's command line, in which task names need no prefix."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ flags. Same as `assay run lm_eval/NAME`; `assay run --help` lists all options.""
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Run or list tasks of lm-eval."""
+    """Run tasks of lm-eval, or list them."""
     words = list(arguments)
     if not words or words[0] in ("-h", "--help"):
         print(HELP)

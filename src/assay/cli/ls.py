@@ -15,7 +15,10 @@ UNKNOWN = "depends on its options"
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print the registered names of one kind such as scorers; without a kind, how many each kind has, and all tasks."""
+    """Print the registered names of one kind, such as scorers.
+
+    Without a kind, print how many names each kind has, and all tasks.
+    """
     p = Parser(
         prog="assay ls",
         description="List the registered names of a kind, with one line for each.",
@@ -53,7 +56,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _is_elsewhere(kind: str) -> bool:
-    """Return True if `kind` is a folder or another library, whose names the user wants to list."""
+    """Return True if `kind` is a folder or another library whose names are to be listed."""
     from ..dialects.recognise import named_dialect
 
     is_path = "/" in kind or Path(kind).is_dir()

@@ -1,4 +1,6 @@
-"""The command line: `assay VERB …`. Each verb (`run`, `show`, …) is a separate module, imported when it is used."""
+"""The command line: `assay VERB …`. Each verb (`run`, `show`, …) is a separate module,
+which is imported when needed.
+"""
 
 import errno
 import io
@@ -60,9 +62,9 @@ ANSWERS = {
     "tasks": "`assay ls tasks`",
     "models": "`assay ls models`",
 }
-"""Commands of other tools, with the advice what to use in assay."""
+"""Commands of other tools, with advice on what to use in assay."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""Error numbers of an output that accepts no more data, such as a full disk."""
+"""Error numbers of an output that cannot be written to, such as on a full disk."""
 UNUSABLE = {
     errno.EACCES: "check who may read it",
     errno.EPERM: "check who may read it",
@@ -70,7 +72,7 @@ UNUSABLE = {
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.ELOOP: "name the file itself, not a link",
 }
-"""How to fix a path that the operating system refuses."""
+"""The fix in the message about a path that the operating system refuses."""
 
 HELP = """\
 usage: assay VERB [options]
@@ -88,7 +90,7 @@ Start here:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code. If stdout accepts no more data, say so in one line."""
+    """Run one command and return its exit code. If stdout cannot be written to, print one line about it."""
     if arguments is None:
         sys.unraisablehook = _interrupt_again
         _prepare_output()
@@ -154,7 +156,7 @@ def _is_full(error: BaseException) -> bool:
 
 
 def _let_go_of_stdout() -> None:
-    """Close stdout, so that Python does not try to flush it again at exit."""
+    """Replace stdout, so that Python does not try to flush a closed pipe at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -257,7 +259,7 @@ def _has_working_folder() -> bool:
 
 
 def _retry_arguments(words: list[str]) -> list[str]:
-    """Translate inspect_ai's `eval-retry RUN` into `run` with the settings and the folder of that run."""
+    """Translate inspect_ai's `eval-retry RUN` into `run` with the settings and folder of that run."""
     if len(words) < 2 or words[1].startswith("-"):
         return ["run", *words[1:]]
     folder = words[1].removesuffix("run.json").rstrip("/") or "."
@@ -271,7 +273,7 @@ def _report_failure(
     verb: str,
     words: list[str],
 ) -> int:
-    """Print why a command failed, with `--json` also as JSON, and return its exit code."""
+    """Print why a command failed, also as JSON with `--json`, and return its exit code."""
     from .explain import shown_traceback, without_secrets
 
     lines = [without_secrets(line, words) for line in lines]

@@ -12,7 +12,7 @@ from .display import typed_command
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Write the folder and print the next commands."""
+    """Merge the shards into a new folder, and print the next commands."""
     p = Parser(
         prog="assay merge",
         description="Copy the answers and scores of several runs of the same questions into one new\n"

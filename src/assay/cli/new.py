@@ -40,7 +40,7 @@ KINDS = {"benchmark": BENCHMARK, "model": MODEL, "scorer": SCORER}
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Write the file and print how to use it."""
+    """Write the example file, and print how to use it."""
     p = Parser(prog="assay new", description="Write a small file to start from.")
     p.add_argument("kind", choices=tuple(KINDS))
     p.add_argument("name", help="the file is called NAME.py")
@@ -58,7 +58,7 @@ def write(
     name: str,
     folder: Path,
 ) -> Path:
-    """Write an example file of a kind, and return its path. Never overwrite a file."""
+    """Write an example file of a kind, and return its path. An existing file is never overwritten."""
     stem = name.removesuffix(".py")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", stem):
         fix = "use letters, digits, - and _ (--dir for a folder)"

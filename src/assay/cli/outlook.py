@@ -1,7 +1,8 @@
 """Forecast tokens, time and money of a run before it starts, each as a range.
 
-Ranges come from the prompts and from earlier runs in the parent folder: how many tokens a request of this task
-took, and how fast the model was. Values that no earlier run shows stay unknown instead of being guessed.
+Ranges come from the prompts and from earlier runs in the parent folder: how many tokens
+a request of this task took, and how fast the model was. A value that no earlier run has
+is shown as unknown instead of being guessed.
 """
 
 import math
@@ -18,18 +19,18 @@ from ..runner.counts.spending import cost_of
 
 Range = tuple[float, float]
 Estimate = tuple[float, float, float]
-"""The lowest, the likely and the highest value."""
+"""The lowest, the most likely and the highest value."""
 CHARACTERS: Estimate = (5.0, 4.0, 3.0)
-"""Characters per token in Latin script, for a low, a usual and a high number of tokens."""
+"""Characters per token in Latin script: for a low, a usual and a high number of tokens."""
 OTHERS: Estimate = (0.5, 1.0, 1.5)
 """Tokens per character in other scripts, such as Chinese: a low, a usual and a high number."""
 CHARACTER_COUNT, EARLIER_RUNS = "characters / 4", "earlier runs"
 MOST_RUNS = 200
 """The maximum number of earlier runs that are read, newest first."""
 FEWEST = 5
-"""Runs with fewer requests are not used for a forecast."""
+"""The number of requests that a run must have to be used for a forecast."""
 SAME, OTHER = 1.25, 2.0
-"""Factors by which forecasts are widened: from an earlier run of the same task, and of another task."""
+"""Factors by which a forecast's range is widened: from an earlier run of the same task, and of another task."""
 
 
 class _Usage(msgspec.Struct):
@@ -58,9 +59,9 @@ class Outlook:
 
     input_tokens: Range
     usual_input: float
-    """The likely number of input tokens, within the range."""
+    """The most likely number of input tokens."""
     counted_by: str
-    """What the number of tokens was estimated from: `characters / 4` or `earlier runs`."""
+    """The basis of the estimated number of tokens: `characters / 4` or `earlier runs`."""
     output_tokens: tuple[float, float | None]
     seconds: Range | None
     cost: tuple[float, float | None] | None
@@ -68,7 +69,7 @@ class Outlook:
     answered: int
     """The number of answers that the run folder already has."""
     unknown: tuple[str, ...]
-    """Costs that the ranges do not include, each in a few words."""
+    """Costs that are not in the ranges, each described in a few words."""
 
     def lines(self, folder: str) -> Iterator[str]:
         """Return the lines to print below the counts."""
@@ -127,7 +128,8 @@ def outlook(
 ) -> Outlook:
     """Forecast tokens, time and cost from the first prompts, `max_tokens` and earlier runs.
 
-    `samples` counts each sample as often as it is asked. A dialogue has several requests per sample.
+    `samples` counts a sample once for each time it is sent to the model. A dialogue has
+    several requests per sample.
     """
     if samples:
         share = max(0, samples - answered) / samples
@@ -158,7 +160,7 @@ def outlook(
 
 
 def _input_rates(same: Sequence[Earlier]) -> list[float]:
-    """Return the mean input tokens per request for each earlier run of the same task that recorded them."""
+    """Return the mean input tokens per request in each earlier run of the same task that recorded them."""
     rates = []
     for run in same:
         if run.usage.input_tokens is not None:
@@ -201,7 +203,10 @@ def _input(
 
 
 def _tokens(prompt: Prompt) -> Estimate:
-    """Estimate the tokens of one prompt. Its text counts once for each continuation that is scored."""
+    """Return the estimated number of tokens of one prompt.
+
+    Its text counts once for each continuation that is scored.
+    """
     text = "".join(message.text for message in prompt.messages)
     texts = [text]
     if prompt.continuations is not None:
@@ -253,7 +258,7 @@ def _cost(
     tokens_in: Range,
     tokens_out: tuple[float, float | None],
 ) -> tuple[float, float | None] | None:
-    """Return the cost as a range; unknown unless both prices are given. Prices are per million tokens."""
+    """Return the cost as a range; unknown unless both prices are set. Prices are per million tokens."""
     ends = zip(tokens_in, tokens_out, strict=True)
     least, most = (
         cost_of({"input_tokens": into, "output_tokens": out}, prices)
@@ -283,7 +288,9 @@ def earlier_runs(
     task: str,
     model: str,
 ) -> list[Earlier]:
-    """Return the usage of a model in the earlier runs of a folder: runs of the same task first, then newest first."""
+    """Return the usage of a model in the earlier runs of a folder: runs of the same
+    task first, then the newest first.
+    """
     try:
         summaries = sorted(
             beside.glob("*/summary.json"),

@@ -1,7 +1,8 @@
 """`assay parity`: check that an answer does not depend on the other requests in its batch.
 
-The same samples are asked one by one and in batches, in order and in reverse. Where two answers first differ, two
-tokens may have been almost equally probable, so that rounding decides; such ties are counted separately.
+The model answers the same samples one at a time and in batches, in order and in
+reverse. If the two tokens at which answers first differ were almost equally probable,
+rounding may have decided between them. Such ties are counted separately.
 """
 
 import asyncio
@@ -26,14 +27,14 @@ from .run_flags import GENERATION, add_some, settings_of
 
 TIE = 1e-4
 DRIFT = 1e-3
-"""Log-likelihoods that differ by more than this do not differ only by rounding."""
+"""The largest difference of two log-likelihoods that counts as a rounding difference."""
 EXIT_DRIFT = 4
 OPTIONS = ("model_args", "data", "num_fewshot", "seed", *GENERATION)
 
 
 @dataclass(slots=True)
 class Parity:
-    """How answers in batches of one size and order differ from answers to requests sent one by one."""
+    """How answers in batches of one size and order differ from answers to single requests."""
 
     size: int
     order: str
@@ -78,7 +79,7 @@ class Parity:
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Ask the samples in each way and compare the answers. Return 0 if no answer changed, 4 if one did."""
+    """Send the samples one at a time and in batches, and compare the answers. Return 0 if no answer changed, else 4."""
     p = Parser(
         prog="assay parity",
         description="Ask the same samples at batch size 1 and at other sizes; report answers that\nchange.",
@@ -156,7 +157,7 @@ def parities(
     sizes: Sequence[int],
     count: int,
 ) -> list[Parity]:
-    """Compare each batch size, in order and in reverse, with asking one by one."""
+    """Compare each batch size, in order and in reverse, with single requests."""
     requests = _requests(cell, count)
     if not requests:
         raise UsageError(f"task {cell.task.name!r} has no sample to ask")
@@ -277,7 +278,10 @@ def _is_tie(
     one: Output,
     many: Output,
 ) -> bool:
-    """Return True if the first differing token was almost a tie. Only models that report tokens can tell."""
+    """Return True if the first tokens that differ were almost equally probable.
+
+    This is known only for models that return log-probabilities of tokens.
+    """
     if (
         not model.abilities.logprobs
         or request.options.n != 1

@@ -1,4 +1,6 @@
-"""`assay pipeline`: run evaluators and datasets of `register_*.py` files with their usual options."""
+"""`assay pipeline`: run evaluators and datasets that are registered in `register_*.py`
+files, with their usual options.
+"""
 
 import sys
 from collections.abc import Sequence

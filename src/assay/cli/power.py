@@ -1,6 +1,6 @@
 """`assay power`: compute which difference N samples can detect, and how many samples a difference needs.
 
-The spread of the scores comes from a run or from assumptions.
+The spread of the scores is taken from a run, or from assumptions in the options.
 """
 
 import json
@@ -15,7 +15,9 @@ from .arguments import Parser
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print for each metric its interval, the detectable difference, and how many samples a difference needs."""
+    """Print, for each metric, its interval, the detectable difference, and the samples
+    needed for a given difference.
+    """
     p = Parser(
         prog="assay power",
         usage="assay power [RUN [--baseline RUN]] [--n N] [--rate X]\n"

@@ -1,8 +1,9 @@
 """`assay python script.py …`: run a script with assay's versions of the toolkit modules that it imports.
 
-By naming the script, the user agrees to run it. Its imports decide which dialects it needs. assay's modules take
-precedence over those of a checkout or an installed package, which supplies the rest. An unrelated module of the user
-with the same name is hidden only with `--dialect`.
+By naming the script, the user agrees to run it. Its imports decide which dialects it
+needs. assay's modules take precedence over those of a checkout or an installed package,
+which provides all other modules. An unrelated module of the user with the same name is
+hidden only with `--dialect`.
 """
 
 import importlib
@@ -84,7 +85,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _take_registered_files(words: list[str]) -> list[str]:
-    """Remove `--register FILE` from the words after the script, and return the files."""
+    """Remove `--register FILE` from the arguments after the script, and return the files."""
     files = []
     while "--register" in words[1:-1]:
         index = words.index("--register", 1)
@@ -97,7 +98,7 @@ def _register(
     file: Path,
     dialect_name: str | None,
 ) -> None:
-    """Run a file of a dialect, so that the script can use the names it registers."""
+    """Run a file that registers names of a dialect, so that the script can use them."""
     dialect = dialect_of(str(file), dialect_name)
     if not file.is_file() or dialect is None:
         if not file.is_file():
@@ -119,9 +120,9 @@ def names_for(
     script: Path,
     dialect_name: str | None = None,
 ) -> dict[str, Mapping[str, str]]:
-    """Return the dialects that a script needs, each with its module names.
+    """Return the dialects that a script needs, each with the names of its modules.
 
-    These are the dialects that the script imports, and the one that the user requested.
+    These are the dialects that the script imports, and the one from `--dialect`.
     """
     imports = imported_names(script)
     names_of_dialects: dict[str, Mapping[str, str]] = {}
@@ -143,7 +144,9 @@ def home_of(
     script: Path,
     dialects: Iterable[str],
 ) -> Path:
-    """Return the folder from which a script imports its own modules: its own, or the root of the toolkit around it."""
+    """Return the folder from which a script imports modules: its own folder, or the
+    root of the toolkit that contains it.
+    """
     for dialect in dialects:
         claims = importlib.import_module(f"assay.dialects.{dialect}.claims")
         if hasattr(claims, "home_of"):
@@ -153,7 +156,7 @@ def home_of(
 
 
 def _covers(name: str, imported: str) -> bool:
-    """Return True if importing `imported` involves the module `name`: itself, something in it, or its package."""
+    """Return True if `import imported` also imports the module `name`: itself, a part of it, or its package."""
     return (
         imported == name
         or imported.startswith(f"{name}.")
@@ -201,7 +204,7 @@ def _user_frames(
     trace: TracebackType | None,
     script: Path,
 ) -> TracebackType | None:
-    """Return the traceback from the script's first frame on; the whole traceback if the script did not start."""
+    """Return the traceback from the script's first frame on. If the script did not start, return all of it."""
     frame = trace
     while frame is not None and frame.tb_frame.f_code.co_filename != str(
         script.resolve()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def gate_of(flags: argparse.Namespace) -> Gate | None:
-    """Return the restrictions for a `--config` that is a `run.json`: only code named by the command itself may run."""
+    """Return the restrictions for a `--config` that is a `run.json`: only code that the command names may run."""
     if not flags.config:
         return None
     from ..runner.resume.recorded import check_settings, gate_for
@@ -48,7 +48,8 @@ def gate_of(flags: argparse.Namespace) -> Gate | None:
 def read_config(path: str) -> "RunOptions":
     """Read options from YAML or JSON.
 
-    A `run.json` repeats its run in a new folder. No config file can grant trust.
+    With a `run.json`, its run is repeated in a new folder. A config file cannot grant
+    trust.
     """
     from ..runner.options import RunOptions
 
@@ -77,7 +78,7 @@ def _is_manifest(
     file: Path,
     plain: Mapping[str, Any],
 ) -> bool:
-    """Return True if a file is the `run.json` of a run, or looks like one."""
+    """Return True if a file is the `run.json` of a run or has the same structure."""
     return (
         "config" in plain
         or file.name == "run.json"
@@ -112,7 +113,7 @@ def _read_plain(path: str) -> Mapping[str, Any]:
 
 
 NOTHING_COMPARED = 3
-"""Exit code of a complete run of which no result could be compared with its `--baseline`."""
+"""Exit code of a complete run none of whose results could be compared with its `--baseline`."""
 
 
 def parser() -> Parser:
@@ -167,7 +168,7 @@ def parser() -> Parser:
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Run, print the table or one JSON document, and return the exit code."""
+    """Run the tasks, print the table or one JSON document, and return the exit code."""
     flags, faults, notes = read_command(arguments)
     if flags.more_tasks and set(flatten_list(flags.more_tasks)) <= {*habits.LISTINGS}:
         from .ls import command as ls
@@ -211,7 +212,7 @@ def command(arguments: Sequence[str]) -> int:
 def read_command(
     arguments: Sequence[str],
 ) -> tuple[argparse.Namespace, list[AssayError], list[str]]:
-    """Return the options of a command, its faults, and the translated flags of other tools.
+    """Read a command. Return its options, its faults, and the translated flags of other tools.
 
     Raise for unknown options.
     """
@@ -232,7 +233,7 @@ def _raise_with_plan(
     options: "RunOptions",
     faults: list[AssayError],
 ) -> None:
-    """Raise the faults of a command together with those found by planning a run with the other options."""
+    """Raise the faults of a command, together with those found when a run with the other options is planned."""
     from ..runner.plan.planning import make_plan
     from ..runner.plan.settings import collecting, run_faults
 
@@ -245,7 +246,7 @@ def _raise_with_plan(
 
 
 def _collect_rarely() -> None:
-    """Make the garbage collector run rarely, because with millions of records it takes a tenth of a run's time."""
+    """Make the garbage collector run less often. With millions of records it would take a tenth of a run's time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -253,7 +254,7 @@ def _collect_rarely() -> None:
 
 @contextlib.contextmanager
 def stdout_for_people(is_json: bool) -> Iterator[Any]:
-    """With `--json`, send everything that user code prints to stderr, so that stdout has only the JSON document."""
+    """With `--json`, redirect the output of user code to stderr, so that stdout has only the JSON document."""
     stdout = sys.stdout
     if not is_json:
         yield stdout
@@ -288,7 +289,8 @@ def options_from(
 ) -> "RunOptions":
     """Read run options from a config file and the command line, which takes precedence.
 
-    With a list for faults, collect them there and leave out the faulty options; otherwise raise.
+    If a list for faults is passed, add the faults to it and leave out the faulty
+    options. Otherwise raise.
     """
     from ..runner.option_fields import PartlyRead
     from ..runner.options import RunOptions
@@ -336,7 +338,10 @@ def _with_environment(
     base: "RunOptions",
     faults: list[AssayError],
 ) -> "RunOptions":
-    """Return the settings of a config file, with unset ones from environment variables. Print which were used."""
+    """Return the settings of a config file, with missing ones from environment variables.
+
+    Print which of these were used.
+    """
     from ..runner.options import RunOptions
 
     unset = RunOptions()
@@ -355,7 +360,10 @@ def _device(
     device: str,
     models: Sequence[str],
 ) -> dict[str, str]:
-    """Return the model option `device` if a model accepts it, else nothing. Print a note about each that does not."""
+    """Return the model option `device` if a model accepts it, else nothing.
+
+    Print a note about each model that does not.
+    """
     from ..models.other_names import takes_device
     from ..runner.options import DEFAULT_MODEL
 

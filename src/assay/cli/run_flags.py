@@ -30,7 +30,10 @@ READERS: dict[str, Callable[[str], Any]] = {
     "switch": _truth,
     "truth": _truth,
 }
-"""Functions that convert one typed value, by the kind of value. Lists and pairs are converted as a whole."""
+"""Functions that convert one value from the command line, by the kind of value.
+
+Lists and pairs are converted as a whole.
+"""
 GENERATION_HELP: Mapping[str, str] = {
     "temperature": "randomness of sampling; 0 takes the likeliest token",
     "top_p": "sample from the likeliest tokens that sum to this probability",
@@ -95,7 +98,7 @@ def add_some(
     *names: str,
     **helps: str,
 ) -> None:
-    """Add the flags of some run options to the parser of another command. `helps` replaces their help texts."""
+    """Add the flags of some run options to the parser of another command. `helps` has other help texts for them."""
     for name in names:
         _add(parser, name, **({"help": helps[name]} if name in helps else {}))
 
@@ -126,7 +129,7 @@ def _add(
 
 
 def _attribute_of(name: str) -> str:
-    """Return the parser's attribute for a flag. `--tasks` has one apart from that for tasks without a flag."""
+    """Return the parser's attribute for a flag. The one for `--tasks` differs from that for tasks without a flag."""
     return "more_tasks" if name == "tasks" else name
 
 
@@ -154,9 +157,9 @@ def settings_of(
     flags: argparse.Namespace,
     *names: str,
 ) -> dict[str, Any]:
-    """Return the values of options added by `add_some`, and `--base_url` if there is one.
+    """Return the values of options added by `add_some`, and the value of `--base_url`.
 
-    Raise all faults at once.
+    All faults are raised at once.
     """
     faults: list[AssayError] = []
     changes = changes_of(flags, faults, names)
@@ -174,7 +177,7 @@ def changes_of(
     faults: list[AssayError],
     names: Collection[str] = (*FLAGS, *GENERATION),
 ) -> dict[str, Any]:
-    """Return the options that a command sets, except tasks. Add unreadable values to the faults."""
+    """Return the options that a command sets, except tasks. Add the faults of invalid values to the list."""
     changes = {}
     for name in (name for name in FLAGS if name in names and name != "tasks"):
         value = getattr(flags, _attribute_of(name))
@@ -197,7 +200,7 @@ def changes_of(
 
 
 def _option_value(name: str, value: Any) -> Any:
-    """Convert the typed value of a flag to the option's value. Lists and pairs may come from several flags."""
+    """Convert the text of a flag to the value of its option. Lists and pairs may come from several flags."""
     flag = FLAGS[name]
     if flag.reads == "names":
         return tuple(flatten_list(value))
@@ -217,7 +220,7 @@ def _option_value(name: str, value: Any) -> Any:
 
 
 def _number(name: str, value: object) -> Any:
-    """Convert a generation option to a number if it is one: `1e-5` is typed as text."""
+    """Convert the text of a generation option to a number if it is one: `"1e-5"` becomes 0.00001."""
     reader = GENERATION.get(name)
     if reader not in (int, float) or not isinstance(value, str):
         return value
@@ -225,7 +228,9 @@ def _number(name: str, value: object) -> Any:
 
 
 def _price(name: str, value: object) -> object:
-    """Convert a price of tokens to a number. Other model options are converted by the model's annotations."""
+    """Convert the price of tokens to a number. Other model options are converted
+    according to the model's annotations.
+    """
     if not name.startswith("price_") or not isinstance(value, str):
         return value
     from ..runner.counts.spending import PRICES

@@ -1,4 +1,7 @@
-"""Print prompts and answers on the terminal. Text of models and data is not interpreted."""
+"""Print prompts and answers on the terminal.
+
+Texts of models and data are printed without interpreting control characters.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +14,12 @@ from ..store.export import candidate_text, content_text
 
 MOST_LINES = 40
 LONGEST_LINE = 2000
-"""How many characters of a line are shown, unless everything is shown."""
+"""The maximum number of characters shown of a line, unless everything is shown."""
 _START, _END = "\x02", "\x03"
-"""Placeholders for the marks around a span while the text is cut into lines. The model's text has none of them."""
+"""Characters that mark the start and end of a span while a text is cut into lines.
+
+Texts of models do not contain them.
+"""
 _NO_MARKS = dict.fromkeys(map(ord, (_START, _END)), "�")
 
 
@@ -22,7 +28,11 @@ def text_lines(
     indent: str = "    ",
     most: int | None = MOST_LINES,
 ) -> Iterator[str]:
-    """Yield the lines of a text without control characters: at most `most`, with long lines cut; None means all."""
+    """Yield the lines of a text without control characters.
+
+    At most `most` lines are yielded, and long ones are cut. With None, all lines are
+    yielded in full.
+    """
     lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
     for line in lines[:most]:
         if most is not None:
@@ -44,7 +54,7 @@ def marked_lines(
     marks: tuple[str, str],
     most: int | None,
 ) -> Iterator[str]:
-    """Yield the lines of a text with one span marked; of a long text, only the lines around the span."""
+    """Yield the lines of a text with one span marked. Of a long text, yield only the lines around the span."""
     lines = _lines_with_mark(text, span)
     first = 0
     end = len(lines)
@@ -75,7 +85,7 @@ def _lines_around_mark(
     lines: Sequence[str],
     most: int,
 ) -> tuple[int, int]:
-    """Return the range of at most `most` lines with the marked line in the middle."""
+    """Return the range of at most `most` lines that has the marked line in the middle."""
     if len(lines) <= most:
         return 0, len(lines)
     is_marked = [_START in line for line in lines]
@@ -120,7 +130,10 @@ def message_lines(
     messages: Sequence[Mapping[str, Any]],
     most: int | None = MOST_LINES,
 ) -> Iterator[str]:
-    """Yield the lines of each message below its role. A message without content marks where the model writes."""
+    """Yield the lines of each message after its role.
+
+    A message without content shows where the model's answer begins.
+    """
     for turn in messages:
         role = printable(str(turn.get("role", ""))) or "text"
         if turn.get("content") is None:
@@ -134,7 +147,7 @@ def prompt_lines(
     prompt: Prompt,
     most: int | None = MOST_LINES,
 ) -> Iterator[str]:
-    """Yield the lines of a prompt as it is sent: its messages, and the continuations to score."""
+    """Yield the lines of a prompt as the model gets it: its messages, and the continuations to score."""
     yield from message_lines(prompt_to_plain(prompt), most)
     if prompt.rolling:
         yield "  (the text itself is weighed)"

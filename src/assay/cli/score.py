@@ -1,4 +1,4 @@
-"""`assay score`: score a run again from its journal, without asking the model."""
+"""`assay score`: score the answers in a run's journal again, without calling the model."""
 
 import shlex
 from collections.abc import Sequence
@@ -22,7 +22,8 @@ OPTIONS = (
 def _other_fix(error: StoreError, run: str) -> str | None:
     """Return the fix for an error about the run folder.
 
-    Another folder (`-o`) would not help, because scores are written next to the answers.
+    Naming another folder (`-o`) would not help, because scores are written next to the
+    answers.
     """
     if error.fix is None or "-o" not in error.fix.split():
         return error.fix
@@ -30,7 +31,7 @@ def _other_fix(error: StoreError, run: str) -> str | None:
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Score, print the table or one JSON document, and return the exit code."""
+    """Score the run again, print the table or one JSON document, and return the exit code."""
     p = Parser(
         prog="assay score",
         description="Score a run again without asking the model.",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def described(reference: str) -> Iterator[str]:
-    """Yield lines that describe `file.py:name`, or everything that a file defines."""
+    """Yield lines that describe `file.py:name`, or everything defined in a file."""
     thing = load_attribute(reference)
     if inspect.ismodule(thing):
         yield f"{reference}: {(inspect.getdoc(thing) or 'a Python file').partition(chr(10))[0]}"
@@ -112,7 +112,7 @@ def _default(f: "Field[Any]") -> str:
 
 
 def field_docs(thing: type) -> dict[str, str]:
-    """Return the string below each field of a class, on one line. Fields of base classes are included."""
+    """Return the docstring of each field of a class, on one line. Fields of base classes are included."""
     docs: dict[str, str] = {}
     for kind in reversed(thing.__mro__):
         try:
@@ -330,7 +330,10 @@ def thing_lines(
     what: str,
     data: str | None,
 ) -> Iterator[str]:
-    """Yield lines about every registered object called `what`; else about the tasks or the object of that file."""
+    """Yield lines about all registered objects called `what`.
+
+    If there are none, describe the tasks or objects of that file.
+    """
     homes = [(kind, registry) for kind, registry in ALL.items() if what in registry]
     for kind, registry in homes:
         name = registry.resolve(what) or what
@@ -396,7 +399,7 @@ def task_lines(
     task: Task,
     data: str | None,
 ) -> Iterator[str]:
-    """Yield lines about the parts of a task and its first prompt, or about how to get the data."""
+    """Yield lines about the parts of a task and its first prompt. If the data are missing, describe how to get them."""
     defaults = Task(task.name)
     for name in SHOWN_PARTS:
         value = getattr(task, name)
@@ -418,7 +421,7 @@ def task_lines(
 
 
 def _measure_lines(task: Task) -> Generator[str, None, Task]:
-    """Yield lines about the measures of a task. Return the task with the measure that the default model gets."""
+    """Yield lines about the measures of a task. Return the task with the measure for the default model."""
     from ..models import build_model
     from ..runner.options import DEFAULT_MODEL
     from ..runner.tasks.measure import measured
@@ -446,7 +449,7 @@ def _is_here(
     task: Task,
     data: str | None,
 ) -> bool:
-    """Return True if the rows are on this machine, at the path that the user named if there is one."""
+    """Return True if the rows are on this machine, at the user's path if one was given."""
     from ..runner.tasks.locate import find_data
 
     try:
@@ -495,7 +498,7 @@ def _example(
 
 
 def _describe_changes(value: "DataclassInstance") -> str:
-    """Return a dataclass instance as text: its name, and the options that differ from their defaults."""
+    """Return a dataclass instance as text: its name, and the options without their default value."""
     options = []
     for f in fields(value):
         if (

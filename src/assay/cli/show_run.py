@@ -21,11 +21,14 @@ from .samples import answer_lines, continuation_lines, message_lines, text_lines
 
 LINES_IN_A_LIST = 12
 READ_AT_MOST = 200
-"""The maximum number of characters shown of the text that a scorer extracted from an answer."""
+"""The maximum number of characters shown of the answer that a scorer read."""
 WHY = ("rule", "reason", "reply", "replies", "error")
-"""Keys in the details of a score whose values explain it."""
+"""Keys in the details of a score that explain the score."""
 REPLIES = ("reply", "replies")
-"""Keys with replies of helper models. If the journal has the call, the reply is shown with its question instead."""
+"""Keys in the details with replies of helper models.
+
+If the journal has the call, its question and reply are shown instead.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Marking:
 
 
 COLOURED = Marking("\x1b[7m", "\x1b[27m")
-"""Marks a span by reversed colours on a terminal."""
+"""The marking for a terminal: the span in reversed colours."""
 
 
 def sample_lines(
@@ -46,7 +49,7 @@ def sample_lines(
     most: int | None,
     marking: Marking,
 ) -> Iterator[str]:
-    """Yield the lines of a sample with its rounds and verdicts; at most `most` lines of each text."""
+    """Yield the lines of a sample with its rounds and verdicts. At most `most` lines of each text are shown."""
     head = f"{record.task} · {record.model} · sample {record.id}" + (
         f" · epoch {record.epoch}" if record.epoch else ""
     )
@@ -88,7 +91,7 @@ def sample_lines(
 
 
 def _agent_lines(details: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines on how an agent program ended and on the files it wrote; nothing for answers of a model."""
+    """Yield lines about how an agent program ended and the files it wrote; none for answers of a model."""
     if "exit_code" not in details:
         return
     facts = [
@@ -112,7 +115,7 @@ def _spans(
     line: Mapping[str, Any],
     verdicts: Sequence[Mapping[str, Any]],
 ) -> list[tuple[int, int] | None]:
-    """Return the span of the extracted answer in each candidate: as the scorer gave it, else its last occurrence."""
+    """Return the span of the read answer in each candidate: the scorer's span, else the answer's last occurrence."""
     candidates = line.get("output", {}).get("candidates", ())
     spans: list[tuple[int, int] | None] = []
     for index, candidate in enumerate(candidates):
@@ -174,7 +177,10 @@ def _round_lines(
     spans: Sequence[tuple[int, int] | None],
     marking: Marking,
 ) -> Iterator[str]:
-    """Yield the lines of a round's prompt and answer; after the first round, only the new messages of the prompt."""
+    """Yield the lines of a round's prompt and answer.
+
+    After the first round, only the new messages of the prompt are shown.
+    """
     prompt = line.get("prompt", ())
     if before:
         earlier = [
@@ -207,7 +213,7 @@ def _media_lines(
     blobs: Blobs,
     line: Mapping[str, Any],
 ) -> Iterator[str]:
-    """Yield the paths of the files that the model made. Media of a prompt are in the dataset."""
+    """Yield the paths of the media files that the model generated. The media of a prompt are in the dataset."""
     candidates = line.get("output", {}).get("candidates", ())
     parts = [part for candidate in candidates for part in candidate.get("parts", ())]
     for part in parts:
@@ -274,12 +280,12 @@ def _helper_lines(
 
 
 SHOWN = 5
-"""How many samples are shown, unless the user asks for more or a pager is used."""
+"""The number of samples to show, unless the user requests more or a pager is used."""
 MOST_GROUP_LINES = 60
 
 
 class ShownRun:
-    """A run folder, read through the viewer's index so that 100,000 samples open quickly."""
+    """Prints a run folder through the viewer's index, so that a run of 100,000 samples opens quickly."""
 
     def __init__(self, folder: Path) -> None:
         self.reader = RunReader(folder)
@@ -316,7 +322,7 @@ class ShownRun:
             yield f"\n… {more} more {noun}: --limit {len(rows)}, or --sample ID for one of them"
 
     def rows(self, wanted: Wanted) -> list[int]:
-        """Return the rows of the selected samples. An unknown id is an error."""
+        """Return the rows of the selected samples. Raise for an unknown id."""
         rows = select(self.view, wanted)
         if wanted.ids:
             index = self.view.index
@@ -340,7 +346,7 @@ class ShownRun:
         *,
         only_ids: bool,
     ) -> Iterator[str]:
-        """Yield the JSON document of a run in pieces, so that only one sample at a time is in memory."""
+        """Yield the JSON document of a run in pieces, so that only one sample is in memory at a time."""
         rows = self.rows(wanted)
         results = self.reader.summary.get("results", [])
         head = {

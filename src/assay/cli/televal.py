@@ -1,4 +1,4 @@
-"""`assay televal`: run inference and evaluation of a TELEVAL registry, with the options of its `main.py`."""
+"""`assay televal`: run inference and evaluation of a TELEVAL registry, with the options of TELEVAL's `main.py`."""
 
 from collections.abc import Sequence
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""Try scorers in `assay check`: scripted answers for them, helper models for judges, and one event loop."""
+"""What `assay check` tries scorers with: scripted answers, helper models for judges, and one event loop."""
 
 import asyncio
 import inspect
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class WouldAsk(BaseException):
-    """Raised when a scorer asks a helper model that the user did not name; carries the question.
+    """Raised when a scorer calls a helper model that the user did not name. It contains the question.
 
     It is not an `Exception`, so that scorers that catch exceptions do not hide it.
     """
@@ -57,7 +57,7 @@ class WouldAsk(BaseException):
 
 
 class TrialModel(GivenModel):
-    """A helper model for a trial. Its calls are not recorded."""
+    """A helper model in `assay check`. Its calls are not recorded."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class TrialModel(GivenModel):
         prompt: Prompt,
         options: GenerateOptions | None = None,
     ) -> Output:
-        """Return the model's answer. Raise `WouldAsk` if the user named no model."""
+        """Return the helper model's answer. Raise `WouldAsk` if the user did not name a model for this role."""
         if self.model is None:
             raise WouldAsk(self.role, prompt)
         chosen = options or prompt.options or DEFAULT_OPTIONS
@@ -82,7 +82,7 @@ class TrialModel(GivenModel):
 
 
 class TrialModels:
-    """The helper models of a trial by role. Each is built and loaded once."""
+    """The helper models of `assay check` by role. Each is built and loaded once."""
 
     def __init__(self, run: RunOptions) -> None:
         self._run = run
@@ -96,7 +96,7 @@ class TrialModels:
         return replace(scorer, models=self.models(roles))  # type: ignore[type-var]
 
     def models(self, roles: Sequence[str]) -> Mapping[str, TrialModel]:
-        """Return a model for each role. For a role without a model, a substitute only shows its question."""
+        """Return a model for each role. A role without a model gets a substitute that only shows the question."""
         return ModelsByRole(
             {role: TrialModel(role, self._model(role)) for role in roles}
         )
@@ -120,7 +120,7 @@ RESULT = "(the tool's result)"
 TARGET_LABEL = "for the target"
 WRONG_LABEL = f"for {WRONG_ANSWER!r}"
 Scripted = tuple[str, Output]
-"""The name of an answer in the printed lines, and the answer."""
+"""A scripted answer and its name in the printed lines."""
 
 
 def scripted_answers(
@@ -129,11 +129,12 @@ def scripted_answers(
     scorer: object = None,
     tools: ToolSet | None = None,
 ) -> list[Scripted]:
-    """Return a right and a wrong answer to a sample, as text, media or likelihoods, whatever the task asks for.
+    """Return a right and a wrong answer to a sample, as text, media or likelihoods, as the task requires.
 
-    `prompts` has the prompt of each round. Every round of a dialogue gets the same answer; the right one is the round's
-    own reference if there is one. With tools, the right answer comes after a call of each tool, the wrong one without
-    calls.
+    `prompts` has the prompt of each round. Every round of a dialogue gets the same
+    answer, except that the right answer is the reference of the round if there is one.
+    In a task with tools, the right answer comes after a call of each tool, and the
+    wrong one without calls.
     """
     prompt = prompts[-1]
     if prompt.continuations is not None or prompt.rolling:
@@ -217,13 +218,15 @@ def _in_rounds(
     outputs: Sequence[Output],
     prompts: Sequence[Prompt],
 ) -> Output:
-    """Return the last answer together with all rounds of its dialogue, as a scorer receives it in a run."""
+    """Return the last answer together with all rounds of its dialogue, in the form for scorers."""
     plain = [prompt_to_plain(prompt) for prompt in prompts]
     return with_rounds(list(outputs), plain)
 
 
 def _likelihoods(sample: Sample, prompt: Prompt) -> list[Scripted]:
-    """Return an answer in which the target is most likely, and one in which another option is."""
+    """Return two answers with likelihoods: in the first the target is the most likely
+    option, in the second another one.
+    """
     texts = list(prompt.continuations or ("",))
     right = _target_place(sample, len(texts))
     cases = [("when the target is the likeliest", right)]
@@ -276,7 +279,7 @@ def _first_tokens(sample: Sample) -> list[Scripted]:
 
 
 def _target_place(sample: Sample, count: int) -> int | None:
-    """Return the index of the target among the options; `None` if it is not one of the first `count`."""
+    """Return the index of the target among the first `count` options; None if it is not among them."""
     target = right_answer(sample).strip()
     choices = [str(choice) for choice in sample.choices or ()]
     if target in choices:
@@ -318,7 +321,7 @@ MEDIA = {"image": _tiny_image, "audio": _tiny_audio}
 
 @dataclass
 class Trial:
-    """The context of a trial of scorers: the user's file, the helper models, and one event loop for all calls."""
+    """What all scorers of a check share: the user's file, the helper models, and one event loop for all calls."""
 
     file: Path
     run: RunOptions = field(default_factory=RunOptions)
@@ -338,7 +341,9 @@ class Trial:
         output: Output,
         line: int | None,
     ) -> Score:
-        """Return the scorer's verdict. Raise a fault of the file if it fails or gives no number."""
+        """Return the scorer's score. If it fails or returns no number, raise an error
+        that names the line in the user's file.
+        """
         try:
             reply = scorer(sample, output)
             if inspect.isawaitable(reply):

@@ -1,4 +1,4 @@
-"""Notes of `assay check` about rows, and about summarizers that fail on some verdicts."""
+"""Notes of `assay check` about suspicious rows, and about summarizers that fail on some verdicts."""
 
 import inspect
 import re
@@ -43,7 +43,7 @@ COPIES = 100
 """How often the records of a trial are repeated for a summarizer that fails on so few."""
 ANSWER = "(the model's answer)"
 MOST_ROUNDS = 20
-"""The maximum number of rounds of a dialogue that are tried, in case the template never ends it."""
+"""The maximum number of rounds that are tried, because a template may never end its dialogue."""
 
 
 def dialogue_prompts(
@@ -110,7 +110,7 @@ def unused_columns(
     scorers: Sequence[Any],
     template: Template,
 ) -> list[str]:
-    """Return the columns that have no role, are not mentioned in the task's code and appear in no prompt."""
+    """Return the columns that have no role, are not mentioned in the task's code and do not occur in a prompt."""
     columns = samples.head.columns
     if columns is None or not rows:
         return []
@@ -169,7 +169,7 @@ def _source(thing: object) -> str:
 
 
 def why_unscored(score: Score) -> str | None:
-    """Return the reason why a scorer gave no verdict on a right answer; `None` if it gave one."""
+    """Return the reason why a scorer gave no verdict on a right answer; None if it gave one."""
     if score.outcome not in UNRESOLVED:
         return None
     return str(
@@ -207,13 +207,13 @@ def trial_record(
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The verdicts of one scorer in a trial."""
+    """The verdicts of one scorer in `assay check`."""
 
     name: str
     scorer: Any
     records: Sequence[ScoreRecord]
     answers: str
-    """The scripted answers that were scored, in words such as `for the targets`."""
+    """A description of the scripted answers that were scored, such as `for the targets`."""
 
 
 def try_summarizers(
@@ -254,7 +254,7 @@ def _repeat(
     records: Sequence[ScoreRecord],
     task: Task,
 ) -> list[ScoreRecord]:
-    """Repeat each record as often as a run would ask its sample."""
+    """Return the records with each one repeated as often as a run would repeat its sample."""
     repeats = max(1, task.epochs * (task.options.n or 1))
     answers = []
     for record in records:
@@ -326,7 +326,9 @@ def _try(
 
 
 def _has_scored(beside: Mapping[str, Sequence[ScoreRecord]]) -> bool:
-    """Return True if every scorer could read an answer, so that the names of its metrics and details are known."""
+    """Return True if every scorer could read at least one answer: then the names of its
+    metrics and details are known.
+    """
     return all(
         any(record.outcome == Outcome.SCORED.value for record in records)
         for records in beside.values()

@@ -1,6 +1,6 @@
 """Try a user's component: a task with three samples, a model with one prompt, a scorer with a few answers.
 
-Each trial yields lines to print and raises at the first fault.
+Each function yields lines to print, and raises at the first fault.
 """
 
 import asyncio
@@ -55,13 +55,13 @@ from .trial_notes import (
 SAMPLES = 3
 ROWS_LOOKED_AT = 10_000
 ROWS_SCORED = 200
-"""The number of rows whose targets are scored as if they were answers, to see if each gets a verdict."""
+"""The number of rows whose targets are scored as answers, to check that each gets a verdict."""
 ANY_MODEL = Abilities(
     likelihood=True,
     logprobs=True,
     tools=True,
 )
-"""A model that supports every measure, so that a task's first measure is tried."""
+"""A model that supports every measure, so that the first measure of a task can be tried."""
 
 
 def try_task(
@@ -69,7 +69,7 @@ def try_task(
     file: Path,
     run: RunOptions,
 ) -> Iterator[str]:
-    """Try three samples: print the prompt, and each scorer's verdict on a right and a wrong answer."""
+    """Try three samples: show the prompt, and each scorer's verdict on a right and a wrong answer."""
     trial = Trial(file, run)
     try:
         yield from _try_task(task, trial)
@@ -148,7 +148,7 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
 
 
 def _by_measure(task: Task, run: RunOptions) -> tuple[Task, list[str]]:
-    """Return the task with the measure (such as letter likelihood) that the trial uses, and a line that names it."""
+    """Return the task with the measure to try, such as the likelihood of letters, and a line that names the measure."""
     from ..runner.tasks.measure import measured
 
     if not task.measures and run.measure is None:
@@ -188,7 +188,7 @@ def _score_targets(
     prepared: Any,
     trial: Trial,
 ) -> None:
-    """Score the targets of further rows, to find those for which a scorer would give no verdict in a run."""
+    """Score the targets of further rows, to find those on which a scorer would give no verdict."""
     quick = [
         TriedScorer(name, scorer, None, trial)
         for name, scorer in prepared.scorers
@@ -213,7 +213,7 @@ def _is_slow(scorer: object) -> bool:
 
 
 class TriedScorer:
-    """One scorer in a trial, and the verdicts it gave."""
+    """One scorer in `assay check`, and the verdicts it gave."""
 
     def __init__(
         self,
@@ -282,7 +282,7 @@ class TriedScorer:
         self._labels.update(label for label, _ in answers[:1])
 
     def tried(self) -> Tried:
-        """Return the scorer with its verdicts so far, for trying summarizers."""
+        """Return the scorer with its verdicts so far, with which summarizers are tried."""
         if self._labels == {WRONG_LABEL}:
             answers = WRONG_LABEL
         else:
@@ -326,7 +326,7 @@ class TriedScorer:
         )
 
     def _describe_question(self, question: WouldAsk, label: str) -> Iterator[str]:
-        """Yield the first question to a helper model that the user did not name."""
+        """Yield lines about the first question to a helper model that the user did not name."""
         if question.role == "judge":
             named = "MODEL"
         else:
@@ -341,9 +341,9 @@ class TriedScorer:
         yield f"  {self.name}: not tried without --judge {named}"
 
     def try_all(self) -> Iterator[str]:
-        """Yield the result of a set-level scorer for the targets.
+        """Yield the result of a scorer of the whole set for the targets.
 
-        Some shipped scorers need more samples than a trial has.
+        Some of assay's scorers need more samples than there are here.
         """
         if not self._rows:
             return
@@ -420,7 +420,7 @@ def try_template(
     data: str | None,
     row: Mapping[str, Any],
 ) -> Iterator[str]:
-    """Try a template on three samples of `data`, or on one made-up row."""
+    """Try a template on three samples of `data`, or on one example row."""
     from ..datasets import open_dataset
     from ..templates import build_template
 
@@ -478,7 +478,10 @@ def try_model(
 
 
 def _abilities_line(model: Model) -> str:
-    """Describe the inputs and outputs that a model declares. A function that declares nothing gets any input."""
+    """Return a line with the inputs and outputs that a model declares.
+
+    A function without declaration gets any input.
+    """
     abilities = model.abilities
     declared = getattr(model, "declares", frozenset({"accepts", "produces"}))
     takes = ", ".join(sorted(abilities.accepts))
@@ -517,7 +520,7 @@ def _ask(
 
 
 def _failure(message: str) -> ModelError:
-    """Return a `ModelError` with this message, and the usual fix for such a message."""
+    """Return a `ModelError` with this message, and a fix that fits it."""
     if "return" in message:
         return ModelError(
             message, fix="check its `return` statements: every path must return that"

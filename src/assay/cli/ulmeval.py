@@ -1,4 +1,4 @@
-"""`assay ulmeval`: the command line of ULMEvalKit with its flags and files, on assay's runner."""
+"""`assay ulmeval`: ULMEvalKit's command line, with its flags and files, run by assay."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from .run import stdout_for_people
 
 
 def parser() -> Parser:
-    """Return a parser with the original flags and a few of assay's own."""
+    """Return a parser with ULMEvalKit's flags and a few of assay's own."""
     from ..dialects.option_tables import add_options
 
     p = Parser(

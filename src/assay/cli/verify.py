@@ -1,4 +1,4 @@
-"""`assay verify`: check that a run folder is unchanged and that its table follows from its journal."""
+"""`assay verify`: check that a run folder is unchanged and that its table agrees with its journal."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ OPTIONS = ("scorers", "data", "trust_code")
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print a line for each check. Return 0 only if everything was checked and is correct."""
+    """Check a run folder, and print a line for each check. Return 0 only if everything was checked and is correct."""
     p = Parser(
         prog="assay verify",
         description="Check each line of the journal, the media of answers, and summary.json against\n"
@@ -51,7 +51,10 @@ def _checks(
     reader: RunReader,
     settings: dict[str, Any],
 ) -> Iterator[tuple[str, str]]:
-    """Yield the state of each part of a run (`ok`, `damaged`, `not checked` or `made again`), with a line about it."""
+    """Yield the state of each part of a run, with a line about it.
+
+    States are `ok`, `damaged`, `not checked` and `made again`.
+    """
     for line in reader.damage:
         yield "damaged", line
     if reader.index.damage and reader.index.damage not in reader.damage:
@@ -89,7 +92,7 @@ def _checks(
 
 
 def _known_damage(reader: RunReader) -> tuple[str, str]:
-    """Return the state of a run with a damaged journal, and a line about answers that are lost or were replaced."""
+    """Return the state of a run with a damaged journal, and a line about answers that were lost or replaced."""
     lost = reader.lost_answers()
     if lost:
         if lost == 1:

@@ -1,4 +1,4 @@
-"""`assay view`: show runs in the browser, or write them to a folder for any file host with `--bundle`."""
+"""`assay view`: show runs in the browser. `--bundle` writes them to a folder that any web server can serve."""
 
 import sys
 import threading
@@ -69,7 +69,7 @@ def serve(
     *,
     opens: bool,
 ) -> int:
-    """Print the link once the server listens, open it, and answer until interrupted."""
+    """Serve the viewer until it is interrupted. Print and open the link when the server is ready."""
     from ..view.view_server import ViewerServer, bind, make_app
 
     app = make_app(folder, origin)

@@ -18,7 +18,7 @@ from .json_row import decode_value
 
 
 def looks_like_list(cell: object) -> TypeGuard[str]:
-    """Return True if a cell is written in square brackets, ignoring white space around them."""
+    """Return True if a cell is in square brackets, apart from surrounding white space."""
     return (
         isinstance(cell, str)
         and cell[:1] in "[ \t\n"
@@ -69,9 +69,10 @@ def _not_a_list(
 
 
 Source = Literal["file", "json", "table", "python"]
-"""Where rows come from, which says what the types of their values mean.
+"""The origin of rows, which determines the types of their values.
 
-"file" has typed columns, "json" has typed values, "table" has only texts, and "python" is the user's own code.
+The rows of a "file" have typed columns, those of "json" typed values, those of a
+"table" only texts; the rows of "python" are objects of the user's code.
 """
 EXACT_INTEGERS = 2**53
 """Floats below this limit represent every whole number exactly."""
@@ -126,8 +127,9 @@ def as_weight(value: object, column: str) -> float:
 def as_target(value: object, source: Source = "file") -> object:
     """Return the right answer: numbers as text, a list as a tuple of alternatives, NaN as None, other values unchanged.
 
-    A value with two common spellings becomes a tuple of both, with the source's own spelling first. These are true and
-    false, and whole numbers in a typed column, where a single null turns all integers into floats such as `5.0`.
+    A value with two common spellings becomes a tuple of both, the source's own spelling
+    first. Such values are true and false, and whole numbers in a typed column, where a
+    single null turns all integers into floats such as `5.0`.
     """
     if isinstance(value, (list, tuple)):
         return tuple(
@@ -147,7 +149,7 @@ def _is_whole(value: object) -> TypeGuard[float]:
 
 
 def _spellings(value: object, source: Source) -> tuple[Any, ...]:
-    """Return the ways in which a right answer can be written. The first is the one that its source uses."""
+    """Return the spellings of a right answer, the source's own spelling first: `("5.0", "5")`."""
     if is_missing(value) or (value == "" and source == "table"):
         return (None,)
     if isinstance(value, bool):
@@ -202,9 +204,9 @@ def dialogue_of(
     messages: str | None,
     turns: str | None,
 ) -> tuple[str | tuple[Message, ...], tuple[Any, ...], str | dict[str, Any] | None]:
-    """Return the first prompt, the later user turns, and the reference answer of a row.
+    """Return the first prompt, the later user turns, and the reference answer of a dialogue.
 
-    The reference answer is the last turn if it is the assistant's, else None.
+    The reference answer is the last turn if its role is the assistant, otherwise None.
     """
     column = messages or turns or ""
     value = row[column]
@@ -241,7 +243,7 @@ def _check_turns(
     conversation: tuple[Message, ...],
     column: str,
 ) -> None:
-    """Raise for a turn without content before the last one, because the model would see a different question."""
+    """Raise for an empty turn before the last one, because without it the model would get a different question."""
     for number, message in enumerate(conversation[:-1], start=1):
         is_silent = message.role == "assistant" and not any(
             not isinstance(part, Text) or part.text for part in message.parts or ()
@@ -262,8 +264,8 @@ def tools_of(
 ) -> tuple[Tool, ...]:
     """Return the tools of a row.
 
-    Unless `is_required` is set, a cell without tools is ignored, because a column named `tools` may mean something
-    else.
+    A cell without tools is ignored, because a column named `tools` may mean something
+    else. With `is_required`, raise for it.
     """
     if is_missing(value) or value == "":
         return ()
@@ -281,7 +283,7 @@ def tools_of(
 
 
 def _looks_like_tools(value: object) -> bool:
-    """Return True if a value was meant for tools: objects, or JSON text of objects."""
+    """Return True if a value seems to describe tools: objects, or JSON text of objects."""
     if isinstance(value, str):
         return value.lstrip().startswith(("[{", "{"))
     if isinstance(value, (list, tuple)):

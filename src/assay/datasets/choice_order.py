@@ -57,9 +57,10 @@ def _draw_order(
     choices: Sequence[str],
     key: str,
 ) -> list[int]:
-    """Return a random order of the options. Options such as "all of the above" keep their position.
+    """Return a random order of the options, in which options such as "all of the above" keep their position.
 
-    If an option names others by their letters ("both A and B"), all options keep their position.
+    If an option refers to others by their letters ("both A and B"), all options keep
+    their position.
     """
     order = list(range(len(choices)))
     if any(map(_NAMES_LETTERS.search, choices)):
@@ -77,7 +78,7 @@ def reorder_choices(
     order: Sequence[int],
     columns: Columns | None = None,
 ) -> Sample:
-    """Return the sample with its options in a given order: `order[0]` is the old index of the new option A."""
+    """Return the sample with its options in a given order. `order[0]` is the old index of the option that becomes A."""
     moved = {LETTERS[old]: LETTERS[new] for new, old in enumerate(order)}
     return replace(
         sample,
@@ -153,7 +154,9 @@ def _move_target(
     target: object,
     moved: Mapping[str, str],
 ) -> object:
-    """Return the target after the reordering: letters become the new letters, the text of an option stays the same."""
+    """Return the target after the reordering. A letter becomes the option's new letter;
+    the text of an option is unchanged.
+    """
     if isinstance(target, (tuple, list)):
         return tuple(_move_target(part, moved) for part in target)
     if not isinstance(target, str):
@@ -170,7 +173,9 @@ def _reorder_row(
     moved: Mapping[str, str],
     columns: Columns | None,
 ) -> Mapping[str, Any]:
-    """Return the row as a template may show it: its options in the new order, its target column with the new letter."""
+    """Return the row with its options in the new order and the new letter in its target
+    column, for templates that show it.
+    """
     row = dict(sample.fields)
     if not row:
         return sample.fields
@@ -203,7 +208,7 @@ def _reorder_cell(
     cell: str | Mapping[str, Any] | Sequence[Any],
     order: Sequence[int],
 ) -> object:
-    """Return a cell with the options in the new order, in the format it had."""
+    """Return a cell with the options in the new order, in the same format."""
     if isinstance(cell, str):
         try:
             return json.dumps(

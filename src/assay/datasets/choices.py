@@ -1,7 +1,8 @@
 """The options of a row, and the letter of the right one.
 
-Options are a list, a dictionary of labels to texts, `{"text": […], "label": […]}`, a JSON list in a text cell, or
-columns A, B, C…. The right option is named by its letter, its label, its index from 0, or its text.
+Options are a list, a dictionary from labels to texts, `{"text": […], "label": […]}`, a
+JSON list in a text cell, or columns A, B, C…. The right option is given by its letter,
+its label, its index from 0, or its text.
 
 An answer is first compared with the labels. After that it may be a letter, an index from 0, the text of an option, or a
 number from 1 (of columns such as option1). The setting `answer`, the name of the column and the other rows decide. If
@@ -58,7 +59,7 @@ _WAY_NAMES = {
 
 
 def options_of(value: object, column: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the option texts of a cell, and their labels; no labels if the cell has only texts."""
+    """Return the option texts of a cell, and their labels. A cell with texts only has no labels."""
     if isinstance(value, str):
         value = _from_text(value, column)
     labels: tuple[str, ...] = ()
@@ -133,7 +134,7 @@ def check_options(
 
 
 def check_made_options(choices: Sequence[Any]) -> None:
-    """Raise if a sample built in Python has an option that is not text, for example an image."""
+    """Raise if a sample that was built in Python has an option that is not text, such as an image."""
     for number, option in enumerate(choices, 1):
         if isinstance(option, str):
             continue
@@ -255,7 +256,7 @@ def _spellings_of(
     gold: object,
     texts: Sequence[str],
 ) -> tuple[str, ...]:
-    """Return the spellings in which an answer may occur among the options: `2.0` also as `2`.
+    """Return the spellings in which an answer may occur among the options: `2.0` and `2`.
 
     Return nothing for a value that is neither text nor a finite number.
     """

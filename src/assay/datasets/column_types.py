@@ -35,13 +35,13 @@ ALWAYS_TEXT = frozenset(
         "prediction",
     }
 )
-"""Columns that stay text even if every cell looks like a number: the option `1.50` must stay `1.50`."""
+"""Columns that stay text even if every cell looks like a number: an option `1.50` must not become 1.5."""
 
 Types = Mapping[str, type]
 
 
 def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[str, type]:
-    """Return `int`, `float` or `bool` for each column whose cells all have that type; leave out the others."""
+    """Return `int`, `float` or `bool` for each column whose cells all have that type. Other columns are left out."""
     possible: dict[str, frozenset[type]] = {}
     for row in rows:
         for name, cell in row.items():
@@ -72,7 +72,7 @@ def _narrowest(types: frozenset[type]) -> type | None:
 
 
 def types_of_file(path: Path) -> dict[str, type]:
-    """Return the types of a file's columns, as far as its first rows show them."""
+    """Return the types of a file's columns, judging by its first rows."""
 
     def first_rows() -> Iterable[Mapping[str, Any]]:
         for count, (_, offset, row) in enumerate(open_file(path).rows(), 1):
@@ -88,7 +88,9 @@ def typed(
     cell: object,
     kind: type | None,
 ) -> object:
-    """Return a cell converted to its column's type: NaN if it is empty, the text itself if it does not fit."""
+    """Return a cell converted to the type of its column: NaN for an empty cell, and the
+    text itself if it does not fit.
+    """
     if cell == "" or cell is None:
         return math.nan
     if kind is None or not isinstance(cell, str) or kind not in _types_of(cell):

@@ -1,9 +1,11 @@
-"""Columns: which column of a row holds the question, which the answer, which the options.
+"""Columns: which column of a row has the question, which the answer, which the options.
 
-The part of a sample for which a column is used is called its role. Columns are matched by their usual names, or named
-by the user: `columns={"input": "q", "target": "gold", "choices": "A,B,C", "image": "photo"}`. An empty name means that
-the column does not exist. A column that the user names for one role is never guessed for another: with `target=text`
-the column `text` is not also the question. The mapping is computed once per set of columns.
+The part of a sample that a column provides is called its role. Columns are matched by
+their usual names, or named by the user: `columns={"input": "q", "target": "gold",
+"choices": "A,B,C", "image": "photo"}`. An empty name means that the column does not
+exist. A column that the user names for one role is never guessed for another: with
+`target=text` the column `text` is not also the question. The mapping is computed once
+for each set of columns.
 
 The key `answer` names no column. It says how right answers are read: `answer=text`, `answer=letter`, `answer=index`
 (from 0) or `answer=number` (from 1).
@@ -84,11 +86,11 @@ INDEX_COLUMNS = frozenset({"label", "answer_index", "answer_idx", "gold"})
 CONTINUATIONS = frozenset({"completion", "continuation"})
 """Target columns whose text continues the prompt: `{"prompt": "The sky is", "completion": " blue"}`."""
 QUESTIONS = frozenset({"question", "problem", "query", "instruction"})
-"""Columns that always hold a question, even beside a continuation column."""
+"""Columns that always have a question, even if there is a continuation column as well."""
 PLAIN_TEXT = frozenset({"text"})
 """Input columns whose text the model continues, in rows without a target."""
 ANYWHERE = Reach()
-"""The allowlist for rows that the user's own code built: they may name any file."""
+"""The allowlist for rows built by the user's own code: they may name any file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +118,19 @@ class Columns:
     answer: Way | None = None
     """How a right answer that may be read in several ways is read, by the setting or by the other rows."""
     instead: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
-    """For each column matched by name, other columns for the same role.
+    """Other columns for the same role, by the column that was matched by name.
 
-    They are used in rows where its cell is empty.
+    They are used in rows where the cell of that column is empty.
     """
     lacking: tuple[str, ...] = ()
-    """Columns that the user requested and that do not exist. Every row with this mapping is faulty."""
+    """Columns that the user requested but that do not exist. Every row with this mapping is faulty."""
     plain: bool = False
-    """True if rows have only a text input and a text target, so that `sample` can take a fast path."""
+    """True if rows have only a text input and a text target. `sample` then takes a fast path."""
     source: Source = "file"
 
     @property
     def kind(self) -> Kind:
-        """The kind of task, such as `choice` or `qa`, that suits rows with these columns."""
+        """The kind of task for which rows with these columns are suited, such as `choice` or `qa`."""
         if self.messages or self.turns:
             return "dialogue"
         if self.choices or self.option_cells:
@@ -238,7 +240,7 @@ class Columns:
         )
 
     def for_row(self, row: Mapping[str, Any]) -> "Columns":
-        """Return a copy whose target is the column from which this row's right answer is read."""
+        """Return a copy in which the target column is the one from which this row's right answer is read."""
         target = self._filled_column(row, self.target)
         if target == self.target:
             return self
@@ -249,7 +251,7 @@ class Columns:
         row: Mapping[str, Any],
         column: str | None,
     ) -> str | None:
-        """Return `column`, or if its cell in this row is empty, another column for the same role."""
+        """Return `column`, or another column for the same role if its cell in this row is empty."""
         if (
             column is None
             or column not in self.instead
@@ -319,7 +321,7 @@ class Columns:
         return options_of(row[self.choices], self.choices)
 
     def _is_open(self, row: Mapping[str, Any]) -> bool:
-        """Return True if a row without options is an open question, because its right answer is not a single letter."""
+        """Return True if a row without options is an open question: its right answer is more than a single letter."""
         if self.target is None:
             gold = None
         else:
@@ -328,7 +330,9 @@ class Columns:
 
 
 def _last_reference(target: Any, turns: Sequence[object]) -> object:
-    """Return the reference of the last round, if a list has one for each round; else the target itself."""
+    """Return the reference of the last round if the target is a list with one for each
+    round; else the target itself.
+    """
     rounds = 1 + len(turns)
     has_one_each = isinstance(target, (list, tuple)) and len(target) == rounds
     if rounds > 1 and has_one_each:
@@ -355,7 +359,8 @@ def find_columns(
 ) -> Columns:
     """Return the column for each role of a sample.
 
-    `needed` is the mapping of the first rows. If it has an input or a target, these columns must have one too.
+    `needed` is the mapping of the first rows. If it has a column for the input or the
+    target, this one must have them too.
     """
     claimed = _columns_in_settings(names, settings)
     unclaimed = [name for name in names if name not in claimed]
@@ -464,9 +469,9 @@ def _columns_in_settings(
     names: Sequence[str],
     settings: Mapping[str, str],
 ) -> frozenset[str]:
-    """Return the columns that settings name.
+    """Return the columns named in the settings, except those for group, cluster and weight.
 
-    Leave out those for group, cluster and weight, which may share a column.
+    These may also have another role.
     """
     parts = (
         (part, name)
@@ -502,7 +507,7 @@ def _find_choices(
 
 
 def _lettered_columns(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns A, B, C…, or with another usual name, such as option_a, option_b…; empty if there are none."""
+    """Return the columns A, B, C… or option_a, option_b… and so on; an empty result if there are none."""
     families: dict[str, dict[str, str]] = {}
     for name in names:
         match = OPTION_COLUMN.fullmatch(name)
@@ -527,7 +532,7 @@ def check_given(
     columns: Sequence[str],
     where: str,
 ) -> None:
-    """Raise for all unknown roles and all columns that no row has, in one error."""
+    """Raise one error for all unknown roles and all named columns that occur in no row."""
     faults: list[UsageError] = []
     requested = [*required]
     for part, name in settings.items():

@@ -1,7 +1,8 @@
-"""Excel tables that keep every text: a second sheet holds the cells that Excel cannot represent exactly.
+"""Excel tables that preserve every text: a second sheet has the cells that Excel cannot represent exactly.
 
-Excel cuts texts at 32,767 characters, takes a text that starts with `=` for a formula, and has no empty text, no
-control characters and no carriage return. Other programs read the first sheet; this module reads both.
+Excel cuts texts at 32,767 characters and reads a text that starts with `=` as a
+formula. It cannot represent empty texts, control characters or carriage returns. Other
+programs read the first sheet; this module reads both.
 """
 
 import json
@@ -84,7 +85,7 @@ def _restore(
     table: list[list[Any]],
     exact: dict[tuple[int, int], str],
 ) -> None:
-    """Put the exact texts into their cells, except where someone has moved or edited a cell since."""
+    """Put the exact texts back into their cells, except into cells that were moved or edited since."""
     for (row, column), text in exact.items():
         if row >= len(table):
             continue
@@ -102,7 +103,7 @@ def _representable(text: str) -> str:
 
 
 def _comparable(cell: object) -> str:
-    """Return a cell as text without the escape sequences that readers remove."""
+    """Return a cell as text for comparison, without the escape sequences that readers remove."""
     if cell is None:
         return ""
     return str(cell).replace("x005F_", "")
@@ -149,7 +150,7 @@ def _read_exact(sheet: "Worksheet") -> dict[tuple[int, int], str]:
 def need_excel() -> None:
     """Raise `MissingExtra` if the library for Excel files is missing.
 
-    Called early, before there are results to lose.
+    It is called before a run, so that no results are lost.
     """
     _library("openpyxl")
 

@@ -1,7 +1,7 @@
 """Faults of rows: what is wrong with one row, without the file and the row number.
 
-Readers and the column mapping raise `RowFault`. The caller that knows the file and the row number turns it into a
-`DataError`.
+Readers and the column mapping raise `RowFault`. The caller, which has the file and the
+row number, converts it to a `DataError`.
 """
 
 from ..core import DataError
@@ -47,7 +47,7 @@ class RowFault(Exception):
 
 
 class NamedFault(DataError):
-    """The fault of a row whose id is known. A reader yields it in place of the row."""
+    """The fault of a row with a known id. A reader yields it instead of the row."""
 
     sample_id: str | None = None
 

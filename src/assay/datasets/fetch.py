@@ -1,14 +1,17 @@
 """Download a file from a public URL, within a deadline, and check its sha256.
 
-Only https is accepted. Private, loopback and link-local addresses are refused in the URL and in every redirect, unless
-`allow_private` is set. The connection goes to the address that was checked.
+Only https is accepted. Private, loopback and link-local addresses are refused in the
+URL and in every redirect, unless `allow_private` is set. The connection is made to the
+address that was checked.
 
-URLs in rows may lead only to public addresses, unless the user allows more. An IPv6 address may carry an IPv4 address,
-and some networks translate it to that address, so the inner address decides. Obsolete ways of carrying one (6to4,
-Teredo, IPv4-compatible) count as not public.
+URLs in rows may lead only to public addresses, unless the user allows more. An IPv6
+address may contain an IPv4 address to which some networks translate it; then the IPv4
+address decides. Addresses in obsolete forms of this (6to4, Teredo, IPv4-compatible)
+count as not public.
 
-The deadline covers everything that is read from a connection. A socket's own timeout restarts with every byte, so a
-server that sends one byte per second never times out. Here every read gets only the time left until the deadline.
+The deadline covers everything that is read from a connection. A socket's own timeout
+restarts with every byte, so a server that sends one byte per second never times out.
+Here every read gets only the time left until the deadline.
 """
 
 import hashlib
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 TRANSLATED = IPv6Network("64:ff9b::/96")
-"""Addresses by which NAT64 lets hosts that have only IPv6 reach hosts that have only IPv4."""
+"""The NAT64 address ranges, through which hosts with only IPv6 reach hosts with only IPv4."""
 NOT_PUBLIC = tuple(
     ip_network(name)
     for name in (
@@ -45,7 +48,7 @@ NOT_PUBLIC = tuple(
         "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "::ffff:0:0:0/96",
     )
 )  # fmt: skip
-"""Ranges checked in addition to Python's `ipaddress`, which differs from version to version."""
+"""Address ranges that are checked in addition to Python's `ipaddress`, which differs between Python versions."""
 
 
 def is_public(address: str) -> bool:
@@ -81,7 +84,7 @@ class Deadline:
 
 
 class _Reader(socket.SocketIO):
-    """Reads a response, and sets the socket's timeout to the remaining time before each read."""
+    """Reads a response. Before each read, the socket's timeout is set to the remaining time."""
 
     def __init__(
         self,
@@ -105,7 +108,7 @@ class _Reader(socket.SocketIO):
 
 
 class _Plug:
-    """A socket as `http.client` needs it, with a deadline for reads."""
+    """A socket with the interface that `http.client` needs, and with a deadline for reads."""
 
     def __init__(self, plug: socket.socket, deadline: Deadline) -> None:
         self._plug = plug
@@ -266,7 +269,7 @@ def _chunks(
     max_bytes: int,
     url: str | None = None,
 ) -> Iterator[bytes]:
-    """Yield the body in pieces. Raise `DataError` if it is larger than allowed or incomplete."""
+    """Yield the body of a response in pieces. Raise `DataError` if it is too large or incomplete."""
     declared = response.headers.get("Content-Length", "")
     if declared.isdigit():
         size = int(declared)
@@ -299,10 +302,7 @@ def fetch_bytes(
     max_bytes: int,
     seconds: float,
 ) -> bytes:
-    """Return the bytes behind a URL, limited in size and time.
-
-    Write nothing to disk. Raise `DataError` for every fault.
-    """
+    """Download a URL into memory, limited in size and time. Raise `DataError` for every fault."""
     try:
         with open_url(url, allow_private, seconds=seconds) as (response, _):
             if response.status != 200:
@@ -325,7 +325,7 @@ def connect(
     allow_private: bool,
     timeout: float = TIMEOUT_SECONDS,
 ) -> tuple[http.client.HTTPConnection, str]:
-    """Return a connection to the checked address of a URL's host, and the resource to request."""
+    """Return a connection to the checked address of a URL's host, and the path to request."""
     parts = urlsplit(url)
     if parts.scheme != "https" and not (allow_private and parts.scheme == "http"):
         raise UsageError(

@@ -1,7 +1,8 @@
-"""Find and open the files (shards) that hold the rows of a path.
+"""Find and open the files (shards) with the rows of a path.
 
-The file name gives the format: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow`; text formats also with
-`.gz` or `.zst`. A folder means all such files in it, in natural order of their names (2 before 10).
+The file name determines the format: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`,
+`.arrow`; text formats also with `.gz` or `.zst`. A folder stands for all such files in
+it, in natural order of their names (2 before 10).
 """
 
 import errno
@@ -40,7 +41,7 @@ DESCRIPTIONS = frozenset(
         "package.json",
     }
 )
-"""JSON files that describe a dataset and hold no rows."""
+"""Names of JSON files that describe a dataset and contain no rows."""
 
 
 def format_of(path: Path) -> str | None:
@@ -72,7 +73,7 @@ def is_data_path(path: Path) -> bool:
 
 
 def why_no_data(path: Path) -> tuple[str, str]:
-    """Return why no rows can be read from a path, and how to fix it."""
+    """Return the reason why no rows can be read from a path, and how to fix it."""
     if not path.exists():
         if not path.is_symlink():
             return "no such file or folder", _missing_hint(path)
@@ -138,7 +139,7 @@ def _member_shard(
     shards: Sequence[Shard],
     split: str | None,
 ) -> JsonArray | None:
-    """Return the array named like the split, if the only shard is a JSON object with such an array."""
+    """Return the array with the name of the split, if the only shard is a JSON object with such an array."""
     shard = shards[0]
     if split is None or len(shards) > 1 or not isinstance(shard, JsonArray):
         return None
@@ -148,7 +149,7 @@ def _member_shard(
 
 
 def open_file(path: Path, *, zeros: bool = False) -> Shard:
-    """Return the reader of one file. With `zeros`, its texts may hold NUL characters."""
+    """Return the reader of one file. With `zeros`, its texts may contain NUL characters."""
     kind = format_of(path)
     if kind is None:
         suffixes = ", ".join(FORMATS)
@@ -276,7 +277,7 @@ def _split_of(
     path: Path,
     folder: Path | None = None,
 ) -> str | None:
-    """Return the split that a path names, as in `test.jsonl`, `test-00000-of-00002.parquet` or `test/part.jsonl`."""
+    """Return the split named in a path such as `test.jsonl`, `test-00000-of-00002.parquet` or `test/part.jsonl`."""
     if folder is not None:
         split = split_by_folder(path, folder)
         if split is not None:

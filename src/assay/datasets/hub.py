@@ -96,7 +96,7 @@ def refuse_url(
     text: str,
     where: str | None = None,
 ) -> None:
-    """Raise if the user gives a URL as data. Only files on disk and datasets on the Hugging Face hub can be read."""
+    """Raise if the data are given as a URL. Only files on disk and datasets on the Hugging Face hub can be read."""
     if not _URL.match(text) or is_hub_name(text):
         return
     on_hub = _HUB_PAGE.match(text)
@@ -143,7 +143,7 @@ def find_snapshot(
     name: HubName,
     environment: Mapping[str, str] | None = None,
 ) -> Path | None:
-    """Return the folder of a dataset that was downloaded before, in the hub's own cache layout, or `None`."""
+    """Return the folder of a dataset that was downloaded earlier, in the hub's cache layout; None if there is none."""
     env = os.environ if environment is None else environment
     home = Path(
         env.get("HF_HOME")
@@ -172,7 +172,7 @@ def find_snapshot(
 
 
 def hub_can_be_reached() -> bool:
-    """Return True if the hub's name resolves. The library would retry for half a minute before it gave up."""
+    """Return True if the hub's name can be resolved. Without this check the library would retry for half a minute."""
     try:
         from huggingface_hub import constants
 

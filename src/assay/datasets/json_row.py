@@ -1,7 +1,8 @@
-"""Parse one JSON object strictly. If that fails, say what is wrong and where.
+"""Parse one JSON object strictly. If that fails, report what is wrong and where.
 
-NaN, a repeated key, half a surrogate pair and a NUL character are faults here, though other readers accept them.
-msgspec parses the valid rows. A row that it refuses, or that looks suspicious, is parsed again to find the fault.
+NaN, a repeated key, half a surrogate pair and a NUL character are faults here, though
+other readers accept them. msgspec parses the valid rows. A row that it refuses, or that
+looks suspicious, is parsed again to find the fault.
 """
 
 import json
@@ -26,7 +27,10 @@ _TRAILING_COMMA = re.compile(r",\s*[}\]]")
 
 
 def decode_row(line: bytes, *, zeros: bool = False) -> dict[str, Any]:
-    """Return the object on a line. Raise `RowFault` if it is invalid. With `zeros`, texts may hold NUL characters."""
+    """Return the object on a line. Raise `RowFault` if it is invalid.
+
+    With `zeros`, texts may contain NUL characters.
+    """
     if len(line) > faults.CELL_LIMIT:
         _check_cell_sizes(line)
     try:
@@ -57,7 +61,7 @@ def decode_row(line: bytes, *, zeros: bool = False) -> dict[str, Any]:
 
 
 def diagnose(line: bytes, error: Exception) -> RowFault:
-    """Return why a line is not a JSON object, with the character position of the fault."""
+    """Return the reason why a line is not a JSON object, with the character position of the fault."""
     try:
         text = line.decode("utf-8").rstrip()
     except UnicodeDecodeError as broken:
@@ -184,9 +188,10 @@ def _check_duplicate_keys(
     line: bytes,
     row: dict[str, Any],
 ) -> None:
-    """Raise if an object has a key twice.
+    """Raise if an object has the same key twice.
 
-    For nearly every row, counting `":` is enough to exclude this. The others are parsed pair by pair.
+    Counting `":` is enough to exclude this for nearly every row. The others are parsed
+    pair by pair.
     """
     try:
         spelled_plainly = not (
@@ -254,7 +259,7 @@ def _has_zero(value: object) -> bool:
 
 
 def _check_cell_sizes(line: bytes) -> None:
-    """Raise for a text over the limit. Called before parsing, which would use the memory."""
+    """Raise for a text over the limit. It is called before parsing, which would need memory for the text."""
     pieces = line.split(b'"')
     for index, piece in enumerate(pieces):
         if len(piece) > faults.CELL_LIMIT:

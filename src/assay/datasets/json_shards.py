@@ -1,8 +1,9 @@
 """JSON files as shards: one object per line, or one array of objects.
 
-An array, alone in its file or inside an object, is read one element at a time. The scanner only finds where elements
-begin and end; `decode_row` parses them. So a file may be larger than memory, and a broken element with balanced
-brackets does not affect the others.
+The array may be the whole file or a member of an object. It is read one element at a
+time: the scanner only finds where elements begin and end, and `decode_row` parses them.
+So a file may be larger than memory, and a broken element with balanced brackets does
+not affect the others.
 """
 
 import re
@@ -27,7 +28,7 @@ class JsonLines(FileShard):
     columns: None = None
     known_length: None = None
     zeros: bool = False
-    """True if texts may hold NUL characters, as the outputs of models do."""
+    """True if texts may contain NUL characters, as outputs of models do."""
 
     def rows(
         self,
@@ -69,11 +70,14 @@ class JsonArray(FileShard):
 
     path: Path
     member: str | None = None
-    """Name of the array to read if an object has several, as in `{"train": […], "test": […]}`; default: the first."""
+    """The name of the array to read if an object has several, as in `{"train": […], "test": […]}`.
+
+    By default the first.
+    """
     columns: None = None
     known_length: None = None
     zeros: bool = False
-    """True if texts may hold NUL characters, as the outputs of models do."""
+    """True if texts may contain NUL characters, as outputs of models do."""
 
     def rows(self) -> Iterator[Row]:
         """Yield the elements of the array."""
@@ -124,7 +128,7 @@ class JsonArray(FileShard):
         )
 
     def _enter_member(self, scanner: "_Scanner") -> bool:
-        """Move the scanner into the array that a member of the top object holds. Return False if there is none."""
+        """Move the scanner into the array that is a member of the outer object. Return False if there is none."""
         scanner.place += 1
         while scanner.next_byte() == b'"':
             name = scanner.value()

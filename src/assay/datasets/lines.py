@@ -1,6 +1,6 @@
-"""Lines: bytes of a plain, gzip or zstd file, one physical line at a time.
+"""Lines: the bytes of a plain, gzip or zstd file, one line at a time.
 
-This module holds at most one row in memory and decodes nothing.
+This module has at most one row in memory, and does not decode text.
 """
 
 import gzip
@@ -24,7 +24,7 @@ SEEK_BUFFER_BYTES = 16 * 1024
 UTF8_BOM = b"\xef\xbb\xbf"
 ZSTD_MAGIC = 0xFD2FB528
 ZSTD_SKIPPED = 0x184D2A50
-"""The magic number of a frame that decompressors skip. Its last four bits are not fixed."""
+"""The magic number of a frame that decompressors skip. The last four bits of such a number vary."""
 COMPRESSED = (".gz", ".zst")
 
 Line = tuple[int, int, bytes | None]
@@ -32,12 +32,12 @@ Line = tuple[int, int, bytes | None]
 
 
 def is_compressed(path: Path) -> bool:
-    """Return True if the name says that the file is compressed. Such files cannot be read from the middle."""
+    """Return True if the name of a file is that of a compressed file, which cannot be read from the middle."""
     return path.suffix.lower() in COMPRESSED
 
 
 class Witness(io.RawIOBase):
-    """A plain file that computes its digest while it is read, so that it need not be read a second time."""
+    """An uncompressed file whose digest is computed while it is read, so that it is not read twice."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Witness(io.RawIOBase):
         return True
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
-        """Read bytes into `buffer` and add them to the digest. Note when the file ends."""
+        """Read bytes into `buffer` and add them to the digest. Remember if the file has ended."""
         count = self._file.readinto(buffer) or 0
         if count:
             self._hash.update(memoryview(buffer)[:count])
@@ -76,7 +76,7 @@ def open_bytes(
     offset: int = 0,
     witness: Witness | None = None,
 ) -> Iterator[IO[bytes]]:
-    """Open the decompressed bytes of a file. Raise a `DataError` that names the file if the archive is damaged."""
+    """Open the decompressed bytes of a file. Raise a `DataError` with the file's name if the archive is damaged."""
     try:
         with (
             _open(path, offset)
@@ -133,9 +133,10 @@ def _open(path: Path, offset: int) -> Iterator[IO[bytes]]:
 
 
 def is_zstd_cut(path: Path) -> bool:
-    """Return True if a zstd file ends within a frame, which the decompressor takes for the end of the data.
+    """Return True if a zstd file ends within a frame. The decompressor would take this for the end of the data.
 
-    Only the headers of frames and blocks are read. The decompressor reports data that are not zstd.
+    Only the headers of frames and blocks are read. If the data are not zstd, the
+    decompressor reports it.
     """
     import zstandard
 

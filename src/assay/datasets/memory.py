@@ -24,7 +24,7 @@ class Rows:
     columns: None = None
     seekable: bool = True
     folder: Path | None = None
-    """The folder of the file from which the rows come; `None` for rows built by the user's own code."""
+    """The folder of the file that the rows come from; None for rows built by the user's own code."""
 
     @property
     def known_length(self) -> int:
@@ -43,7 +43,9 @@ class Rows:
 
 @dataclass(slots=True)
 class Called:
-    """A function that returns rows. It is called for each reading; a list that it returned is reused instead."""
+    """A function that returns rows. It is called each time the rows are read, unless it
+    returned a list, which is reused.
+    """
 
     function: Callable[[], Any]
     path: Path | None = None
@@ -58,7 +60,9 @@ class Called:
 
     @property
     def name(self) -> str:
-        """The name of the source in errors: the object's own `name`, else the function's name."""
+        """The name of the source in error messages: the attribute `name` of the object,
+        else the name of the function.
+        """
         if hasattr(self.function, "__qualname__"):
             name = None
         else:
@@ -87,7 +91,8 @@ class Called:
     def _items(self) -> Iterable[Any]:
         """Call the function and return its rows.
 
-        A list is reused later. An iterator is not, because it can be read only once.
+        A list is reused at the next reading. An iterator is not, because it can be read
+        only once.
         """
         if self._kept is not None:
             return self._kept
@@ -124,7 +129,7 @@ def as_row(
 
 
 def source_digest(function: Callable[..., Any]) -> str:
-    """Return the sha256 of a function's source and the files it uses, or of its name if it has no source."""
+    """Return the sha256 of a function's source and of the files it uses; of its name if it has no source."""
     try:
         file = inspect.getsourcefile(function)
         if file is not None and Path(file).is_file():

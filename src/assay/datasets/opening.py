@@ -28,15 +28,15 @@ class DataOptions(TypedDict, total=False):
     on_duplicate: OnDuplicate
     strict: bool
     to_sample: ToSample | None
-    """Builds a `Sample` from a row, for data where column names are not enough. An empty id is filled in."""
+    """A function that builds a `Sample` from a row, if column names are not enough. An empty id is filled in."""
     where: str
-    """The task or command that opens the data, for messages."""
+    """The task or command that opens the data, for error messages."""
     media_root: str | Path | None
     """The folder that must contain the media named in rows. By default the folder of the data."""
     allow_urls: bool
-    """True to fetch media given as URLs."""
+    """Whether media given as URLs are fetched."""
     allow_private: bool
-    """True to fetch these media from private addresses too."""
+    """Whether such media are also fetched from private addresses."""
 
 
 def open_dataset(
@@ -169,7 +169,7 @@ def _open_named(
 
 
 def _check_split_column(samples: Samples) -> None:
-    """Raise if the user requested a split, and neither the file's name nor a column says which rows belong to it."""
+    """Raise if the user requested a split, but neither the file name nor a column assigns rows to splits."""
     for shard in samples.shards:
         names = shard.columns
         if names is None:

@@ -1,10 +1,12 @@
 """Parquet and Arrow files, read in small batches of rows.
 
-Types come from the schema; nothing is guessed. Bytes that look like a pickle are refused, never opened.
+Types come from the schema; nothing is guessed. Bytes that look like a pickle are
+refused, never opened.
 
-Arrow files are those that `save_to_disk` of Hugging Face's `datasets` writes. They are read without that library or
-its decoders. `state.json` in such a folder lists the files that hold rows; the library keeps other files there too.
-A dataset with several splits (`dataset_dict.json`) has one such folder per split.
+Arrow files are written by `save_to_disk` of Hugging Face's `datasets`. They are read
+without that library and its decoders. `state.json` in such a folder lists the files
+with rows, because the library also stores other files there. A dataset with several
+splits (`dataset_dict.json`) has one such folder for each split.
 """
 
 import json

@@ -1,7 +1,8 @@
 """The allowlist for rows: which files and URLs the rows of a dataset may name.
 
-Rows are untrusted. A path in a cell is opened only if it is, with links resolved, inside the folder of the data (or
-the one the user named). A URL is fetched only if the task or the run allows it.
+Rows are untrusted. A path in a cell is opened only if it is, with links resolved,
+inside the folder of the data or the folder that the user named. A URL is fetched only
+if the task or the run allows it.
 """
 
 import os
@@ -20,7 +21,7 @@ class Reach:
     """The files and URLs that a row may use."""
 
     folder: Path | None = None
-    """The folder from which relative names start. None for rows of the user's own code, which may name any file."""
+    """The folder to which relative names belong. None for rows of the user's own code, which may name any file."""
     root: Path | None = None
     """The folder that must contain the files; `None` means `folder`."""
     allow_urls: bool = False
@@ -41,7 +42,7 @@ class Reach:
         )
 
     def beside(self, folder: Path | None) -> "Reach":
-        """Return the same allowlist for rows whose relative names start from another folder."""
+        """Return the same allowlist for rows in another folder, to which their relative names belong."""
         return replace(self, folder=folder)
 
     def file(
@@ -123,9 +124,11 @@ def is_inside(path: Path, root: str) -> bool:
 
 
 def store_of(folder: Path | None) -> Path | None:
-    """Return the folder that files in `folder` may link to: itself, or the whole dataset in the hub's cache.
+    """Return the folder that links in `folder` may point into: the folder itself, or
+    the whole dataset in the hub's cache.
 
-    Snapshots in that cache are links into `blobs`, which is outside the snapshot's own folder.
+    Snapshots in that cache are links into `blobs`, which is outside the snapshot's own
+    folder.
     """
     if folder is None:
         return None

@@ -23,12 +23,11 @@ def convert_row(
     row: Mapping[str, Any],
     mapping: Columns,
 ) -> Sample:
-    """Return the sample that a task's own function builds.
+    """Return the sample that a task's own function builds from a row.
 
-    Fill in the row, tags, cluster and weight if it left them out.
-
-    An empty id stays empty; the caller counts the rows and fills it in. An error in the function is a fault of that
-    row.
+    The row, tags, cluster and weight are filled in if the function left them out. An
+    empty id stays empty; the caller counts the rows and fills it in. An error in the
+    function is a fault of that row.
     """
     try:
         sample = to_sample(row)
@@ -85,25 +84,25 @@ class Head:
     """Properties of a dataset that are determined from its first rows."""
 
     columns: Columns | None
-    """The mapping of the first rows; `None` if the source yields finished samples."""
+    """The mapping of the first rows; None if the source yields `Sample` objects."""
     has_ids: bool
     kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """How rows become samples, independent of their columns."""
+    """The rules by which rows become samples, apart from the columns."""
 
     on_duplicate: OnDuplicate
     strict: bool
-    """True to refuse a row with columns that the first rows lack."""
+    """Whether a row is refused if it has columns that the first rows lack."""
     to_sample: ToSample | None
     shuffle_choices: int | None
     """The seed for the order of the options; `None` keeps the order of the data."""
 
 
 class Reading:
-    """One pass over the rows. Remembers the ids seen and the mapping of each set of columns."""
+    """One pass over the rows, with the ids and the column mappings found so far."""
 
     def __init__(
         self,
@@ -324,7 +323,7 @@ def sample_of(
     reach: Reach,
     decide: Decide,
 ) -> Sample:
-    """Return a row as a sample. If its right answer is ambiguous, read it as the other rows require."""
+    """Return a row as a sample. If a number for the right option is ambiguous, read it as the other rows require."""
     try:
         return mapping.sample(row, sample_id, reach)
     except TwoReadings as fault:

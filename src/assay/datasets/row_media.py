@@ -1,8 +1,9 @@
-"""Media columns: cells that are, or name, an image, an audio clip or a video.
+"""Media columns: cells that contain or name an image, an audio clip or a video.
 
-A cell may be a path (relative to the data file's folder), base64, a data URL, a URL if allowed, bytes, a Pillow
-image, an array, Hugging Face's `{"bytes": …, "path": …}` or `{"array": …, "sampling_rate": …}`, or a list of these.
-Nothing is opened here: a `Media` reads its bytes when it needs them.
+A cell may be a path (relative to the data file's folder), base64, a data URL, a URL if
+allowed, bytes, a Pillow image, an array, Hugging Face's `{"bytes": …, "path": …}` or
+`{"array": …, "sampling_rate": …}`, or a list of these. Nothing is opened here: a
+`Media` reads its bytes when they are needed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, type[Media]] = {"image": Image, "audio": Audio, "video": Video}
 URLS = ("http://", "https://")
 FILE_NAME = "file_name"
-"""Column of the `metadata` files in Hugging Face's image and audio folders. The suffix gives the kind of each file."""
+"""The column of `metadata` files in Hugging Face's image and audio folders. A file's suffix determines its kind."""
 _ENDINGS: dict[type[Media], str] = {
     Image: "png jpg jpeg gif webp bmp tif tiff avif heic jxl jp2 ppm",
     Audio: "wav flac mp3 ogg opus m4a aac aiff aif au amr wma mka",
@@ -58,11 +59,12 @@ def media_columns(
     settings: Mapping[str, str] = EMPTY,
     unclaimed: Sequence[str] | None = None,
 ) -> tuple[tuple[tuple[str, type[Media]], ...], list[str]]:
-    """Return the columns that hold media, and the requested columns that are missing.
+    """Return the columns with media, and the requested columns that are missing.
 
-    The settings name columns: `image: photo`, several as `image: first,second`, none as an empty name. Otherwise
-    only `unclaimed` columns are matched by name, one per kind: `image` before `image_path`, in any case. Without
-    such a column, `file_name` may name files of any kind.
+    The settings name columns: `image: photo`, several as `image: first,second`, none as
+    an empty name. Otherwise only `unclaimed` columns are matched by name, one for each
+    kind, in any case: `image` before `image_path`. Without such a column, `file_name`
+    may name files of any kind.
     """
     free = columns if unclaimed is None else unclaimed
     folded = {name.lower(): name for name in reversed(free)}
@@ -94,7 +96,9 @@ def column_list(
     setting: str,
     columns: Sequence[str],
 ) -> list[str]:
-    """Return the columns a setting names: one, which may contain a comma, or several separated by commas."""
+    """Return the columns named in a setting: a single one, which may contain a comma,
+    or several separated by commas.
+    """
     if setting in columns:
         return [setting]
     return [name.strip() for name in setting.split(",") if name.strip()]
@@ -135,7 +139,7 @@ def medium_of(
     column: str,
     reach: Reach,
 ) -> Media:
-    """Return the medium that a cell is or names."""
+    """Return the medium in a cell, or the one that the cell names."""
     if isinstance(cell, Media):
         return cell
     if isinstance(cell, Mapping):
@@ -170,7 +174,7 @@ def within_reach(
     column: str,
     reach: Reach,
 ) -> tuple[Message, ...]:
-    """Return the messages of a row with their media checked by the rules that apply to media columns."""
+    """Return the messages of a row, with their media checked by the same rules as media columns."""
 
     def held(part: Part) -> Any:
         if not isinstance(part, Media) or part.place is not None:
@@ -188,9 +192,10 @@ def within_reach(
 
 
 def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
-    """Return a function that opens media files named by a template, under the rules for files named by rows.
+    """Return a function that opens media files named in a template, under the same rules as files named in rows.
 
-    If the rows have no folder, media of a template read from data must be in the working folder.
+    If the rows have no folder, the media of a template that was read from data must be
+    in the working folder.
     """
     has_folder = reach.folder is not None or reach.root is not None
 
@@ -212,9 +217,10 @@ def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
 
 
 def with_made_media(sample: Sample) -> Sample:
-    """Return a sample built in Python with its media as a tuple of `Media`. Raise `RowFault` for any other value.
+    """Return a sample built in Python with its media as a tuple of `Media`.
 
-    A single medium and Pillow images are converted.
+    A single medium and Pillow images are converted. Raise `RowFault` for any other
+    value.
     """
     media: Any = sample.media
     if type(media) is tuple and not media:
@@ -245,7 +251,7 @@ def set_place(
     file: str,
     row: int,
 ) -> None:
-    """Record file and row of a sample in its media, for error messages."""
+    """Record the file and row of a sample in its media, for error messages."""
     media = list(sample.media)
     if not isinstance(sample.input, str):
         for message in sample.input:
@@ -293,7 +299,7 @@ def _from_struct(
 def _at_rate(clip: Audio, rate: int) -> Audio:
     """Return a clip that is resampled to `rate` when it is first read.
 
-    A clip that has this rate already, or is broken, is returned unchanged.
+    A clip that already has this rate, or that is broken, is returned unchanged.
     """
 
     def resampled(_: object) -> bytes:
@@ -325,7 +331,7 @@ def _png(image: "PillowImage | ArrayLike") -> bytes:
 
 
 def _wav(cell: Mapping[str, Any]) -> bytes:
-    """Return an audio clip given as an array and a rate, as a WAV of floats, without rounding."""
+    """Return an audio clip from an array and a rate, as a WAV file of floats without rounding."""
     import numpy as np
 
     rate = cell.get("sampling_rate")

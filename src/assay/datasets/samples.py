@@ -1,6 +1,7 @@
-"""Samples: a dataset in the runner's form, which can be read repeatedly, one row at a time.
+"""Samples: a dataset for the runner, which can be read repeatedly, one row at a time.
 
-A row that cannot be used becomes a `BadSample` and the stream continues. A file that cannot be used raises.
+A row that cannot be used becomes a `BadSample`, and the following rows are still read.
+A file that cannot be used raises an error.
 """
 
 import hashlib
@@ -40,7 +41,7 @@ SMALL_FILE_BYTES = 64 * 1024 * 1024
 SIGN_BYTES = 1024 * 1024
 
 Located = tuple[int, int, int, int, Sample | BadSample]
-"""Shard index, position among all rows from 0, row number, byte offset, and the sample."""
+"""A sample with its location: shard index, index among all rows from 0, row number, byte offset, and the sample."""
 
 
 @dataclass
@@ -52,21 +53,21 @@ class Samples:
     tags: tuple[str, ...] = ()
     cluster: str | None = None
     split: str | None = None
-    """Keep only rows whose `split` column has this value; `None` keeps all."""
+    """The value of the `split` column of rows to read; None reads all."""
     on_duplicate: OnDuplicate = "error"
     strict: bool = False
-    """Treat a column that the first rows do not have as a fault."""
+    """Whether a column that the first rows do not have is a fault."""
     to_sample: ToSample | None = None
-    """A task's own function from a row to a sample, instead of the columns."""
+    """A task's own function from a row to a sample, used instead of the column mapping."""
     where: str = ""
     reach: Reach = ANYWHERE
     """The files and URLs that rows may name. Relative names start from the folder of each shard."""
     subset: str = ""
-    """Keep only samples with a tag of this value, in lower case with `_` between words; empty keeps all."""
+    """The tag of samples to read, in lower case with `_` between words; empty reads all."""
     shuffle_choices: int | None = None
     """The seed for another order of each sample's options; `None` keeps the order of the rows."""
     shuffles_each_epoch: bool = False
-    """True if every epoch gets its own order."""
+    """Whether every epoch has its own order."""
     _head: Head | None = field(
         default=None,
         init=False,
@@ -119,7 +120,7 @@ class Samples:
                 yield shard_index, position, number, offset, sample
 
     def picker(self) -> Callable[[int, int, int, int, str], Sample]:
-        """Return a function that reads a single valid sample again, given its location and id."""
+        """Return a function that reads a valid sample again, given its location and id."""
         reading = self._reading()
 
         def pick(
@@ -163,7 +164,7 @@ class Samples:
         return other
 
     def in_epoch(self, sample: Sample, epoch: int) -> Sample:
-        """Return the sample for an epoch, with that epoch's own order of options if epochs have one."""
+        """Return the sample for an epoch, with the options in the order of that epoch."""
         if not self.shuffles_each_epoch or not epoch or self.shuffle_choices is None:
             return sample
         names = tuple(name for name in sample.fields if name != CHOICE_ORDER)
@@ -172,19 +173,19 @@ class Samples:
 
     @property
     def head(self) -> Head:
-        """Properties determined from the first rows, which are read on first use."""
+        """The properties of the dataset that are determined from its first rows, which are read on first use."""
         if self._head is None:
             self._head = self._look()
         return self._head
 
     @property
     def kind(self) -> Kind:
-        """The kind of task that the columns suit: `choice`, `qa`, `completion`, `dialogue` or `unknown`."""
+        """The kind of task for which the columns are suited: `choice`, `qa`, `completion`, `dialogue` or `unknown`."""
         return self.head.kind
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files from which the rows come; empty for rows in memory."""
+        """The files of the rows; empty for rows in memory."""
         return tuple(shard.path for shard in self.shards if shard.path is not None)
 
     @property
@@ -203,10 +204,11 @@ class Samples:
         return all(shard.seekable for shard in self.shards)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return values that show whether the data changed, and are quick to compute.
+        """Return values that show quickly whether the data changed.
 
-        For a file these are its size, time and digest (of a large file, only a digest of its first bytes). For data
-        in memory it is the digest of the content or of the function's source.
+        For a file these are its size, time and digest (of a large file, only a digest
+        of its first bytes). For data in memory it is the digest of the content or of
+        the function's source.
         """
         if self.files:
             return {"files": [_signs(path) for path in self.files]}
@@ -223,10 +225,12 @@ class Samples:
     def digest(self) -> str:
         """Return the sha256 of the data.
 
-        One file is hashed by its bytes, several by their names and digests, rows as canonical JSON.
+        One file is hashed by its bytes, several files by their names and digests, and
+        rows as canonical JSON.
 
-        If only the first rows of a large file were read, return a digest of its size and its first bytes, marked as
-        such. A run on a few rows must not have to read the whole file.
+        If only the first rows of a large file were read, return a digest of its size
+        and its first bytes, marked as such, so that a run on a few rows does not have
+        to read the whole file.
         """
         in_files = [
             (shard, shard.path) for shard in self.shards if shard.path is not None
@@ -261,7 +265,10 @@ class Samples:
         self._was_read = True
 
     def _look(self) -> Head:
-        """Return the `Head` of the dataset, from its first rows. If none of these is valid, read on until one is."""
+        """Return the `Head` of the dataset, from its first rows.
+
+        If none of them is valid, read further until one is.
+        """
         usable: list[Mapping[str, Any]] = []
         names: dict[str, None] = {}
         fault: DataError | None = None
@@ -322,7 +329,7 @@ class Samples:
         )
 
     def _enough(self, shard: Shard) -> int:
-        """Return how many rows to inspect: 32, but only one if a function yields them."""
+        """Return the number of rows to inspect: 32, or only one if a function yields them."""
         if isinstance(shard, Rows) or shard.path is not None:
             return HEAD_ROWS
         return 1
@@ -425,7 +432,7 @@ class Samples:
 
 
 def _in_split(row: RowData, split: str) -> bool:
-    """Return True if a row belongs to a split. Faulty rows belong to every split, because theirs is unknown."""
+    """Return True if a row belongs to a split. The split of a faulty row is unknown, so it belongs to every split."""
     if isinstance(row, DataError):
         return True
     if isinstance(row, Sample):
@@ -439,7 +446,10 @@ def _in_subset(
     sample: Sample | BadSample,
     subset: str,
 ) -> bool:
-    """Return True if a sample belongs to a subset. Faulty rows belong to every subset, because theirs is unknown."""
+    """Return True if a sample belongs to a subset.
+
+    The tags of a faulty row are unknown, so it belongs to every subset.
+    """
     if isinstance(sample, BadSample):
         return True
     return any(folded_value(str(value)) == subset for value in sample.tags.values())
@@ -461,7 +471,7 @@ def _kind_of(sample: Sample) -> Kind:
 
 
 def _signs(path: Path) -> dict[str, Any]:
-    """Return properties of a file that show whether it was replaced: size, time and digest.
+    """Return properties that show whether a file was replaced: its size, time and digest.
 
     The modification time alone is not enough, because archive tools and `cp -p` set it.
     """

@@ -1,4 +1,4 @@
-"""Shards: one file, list or function that yields numbered rows."""
+"""Shards: a shard is one file, list or function that yields numbered rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,9 +10,10 @@ from .lines import is_compressed
 
 RowData = Mapping[str, Any] | Sample | DataError
 Row = tuple[int, int, RowData]
-"""Row number, byte offset, and the row itself or its fault.
+"""A row with its number and byte offset; the row may be its fault instead.
 
-The row number is the line number in a text file, else counted from 1. The offset is 0 if there is none.
+The row number is the line number in a text file; in other files rows are counted from
+1. The offset is 0 if unknown.
 """
 
 
@@ -29,7 +30,7 @@ class Shard(Protocol):
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """All columns if a header or a schema lists them; `None` if each row has its own."""
+        """All columns, if a header or a schema lists them; None if each row has its own columns."""
         ...
 
     @property
@@ -37,7 +38,7 @@ class Shard(Protocol):
 
     @property
     def seekable(self) -> bool:
-        """True if `row_at` is cheap."""
+        """True if `row_at` does not read the rows before."""
         ...
 
     def rows(self) -> Iterator[Row]: ...
@@ -48,7 +49,7 @@ class Shard(Protocol):
 
 
 def folder_of(shard: Shard) -> Path | None:
-    """Return the folder in which relative paths in the rows of a shard start."""
+    """Return the folder to which relative paths in the rows of a shard belong."""
     if shard.path is not None:
         return shard.path.parent
     return getattr(shard, "folder", None)

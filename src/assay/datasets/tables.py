@@ -27,7 +27,7 @@ class Table(FileShard):
     separator: str
     known_length: None = None
     zeros: bool = False
-    """True if cells may hold NUL characters, as the outputs of models do."""
+    """True if cells may contain NUL characters, as outputs of models do."""
     _header: tuple[str, ...] = field(
         default=(),
         init=False,
@@ -38,7 +38,7 @@ class Table(FileShard):
         init=False,
         repr=False,
     )
-    """The sha256 of the file from a complete reading, and the file's size and time at that moment."""
+    """The sha256 of the file after it was read completely, and its size and time at that moment."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class Table(FileShard):
             self._check_separator(cells[0], number)
 
     def _check_separator(self, header: str, number: int) -> None:
-        """Raise if a header of one cell contains another separator."""
+        """Raise if a header consists of one cell that contains another separator."""
         words = {"\t": "tabs", ",": "commas", ";": "semicolons"}
         fixes = {
             "\t": "name the file .tsv",
@@ -198,8 +198,9 @@ class Table(FileShard):
     ) -> list[str]:
         """Return the cells of a row with quotes, reading more lines while a quote is open.
 
-        An unclosed quote would swallow the rows after it. So if the row does not end up with as many cells as the
-        header, the extra lines are put back and the fault belongs to the row where the quote opened.
+        An unclosed quote would take in the rows after it. So if the row does not have
+        as many cells as the header in the end, the extra lines are put back, and the
+        fault is that of the row in which the quote was opened.
         """
         more_lines: list[Line] = []
         size = len(text)
@@ -243,7 +244,7 @@ class Table(FileShard):
 
 
 class _Lines:
-    """An iterator of lines to which lines can be returned."""
+    """An iterator of lines that takes lines back and yields them again."""
 
     def __init__(self, lines: Iterator[Line]) -> None:
         self._lines = lines
@@ -271,7 +272,9 @@ def _is_json(line: bytes) -> bool:
 
 
 def split_quoted(text: str, separator: str) -> tuple[list[str], int | None]:
-    """Return the cells of a row. Also return the index of the cell whose quote is still open at the end, or None."""
+    """Return the cells of a row, and the index of the cell whose quote is still open at
+    the end; None if all are closed.
+    """
     cells: list[str] = []
     start = 0
     end = len(_without_end(text))
@@ -315,9 +318,9 @@ def _without_end(text: str) -> str:
 
 
 def _long_cells(line: bytes, separator: bytes) -> list[str] | None:
-    """Return the cells of a line without quotes. Each is decoded separately, so that a large image is copied only once.
+    """Return the cells of a long line without quotes. Each is decoded separately, so that a large image is copied once.
 
-    Return `None` if a cell is not UTF-8; the general path then reports which one.
+    Return None if a cell is not UTF-8; the general function then finds out which.
     """
     end = len(line)
     if line.endswith(b"\r\n"):

@@ -1,8 +1,9 @@
 """Images of a TSV benchmark: base64 in the cell or in another row's cell, several in a list, or files by name.
 
-These are the rules of VLMEvalKit for the columns `image` and `image_path`. A cell of at most 64 characters is the
-index of the row that holds the image (one hop). The first reference triggers one pass that records the byte offset
-of every row; after that single rows are read by offset, so memory holds only the offsets.
+These are the rules of VLMEvalKit for the columns `image` and `image_path`. A cell of at
+most 64 characters is the index of the row with the image (which may not be an index
+again). For the first such reference, the file is read once to record the byte offset of
+every row. After that single rows are read by offset, so memory holds only the offsets.
 """
 
 import os
@@ -25,9 +26,9 @@ LONGEST_SUFFIX = max(map(len, IMAGE_SUFFIXES))
 KEPT_CELLS = 8
 
 Lookup = Callable[[str], Any]
-"""Function that returns the `image` cell of the row with this index, or `None` if no row has it."""
+"""A function that returns the `image` cell of the row with this index; None if no row has it."""
 Fallback = Callable[[Mapping[str, Any]], str | None]
-"""Function that returns the index of the row whose image replaces an empty or placeholder cell."""
+"""A function that returns the index of the row whose image replaces an empty or placeholder cell."""
 
 
 def index_text(index: object) -> str:
@@ -206,14 +207,14 @@ class TableLookup:
 
 
 def pieces_of(cell: object, column: str) -> list[str]:
-    """Return the base64 texts of an image cell, which holds one text or a list. An opened list must be complete."""
+    """Return the base64 texts of an image cell: one text, or the entries of a list. Raise if a list is not closed."""
     if isinstance(cell, str) and cell.startswith("["):
         return parse_list(cell, column)
     return as_text_list(cell, column)
 
 
 def inline(cell: str) -> Image:
-    """Build an image from a base64 text of any length, or from a data URL."""
+    """Return an image from a base64 text of any length or from a data URL."""
     return Image(cell, read=image_bytes)
 
 

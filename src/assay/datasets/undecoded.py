@@ -1,6 +1,7 @@
 """Rows of the `datasets` library with media left as bytes, so that the library's decoders are not needed.
 
-If a feature `Audio(sampling_rate=…)` declares a rate, it is put into each cell, so that the clip is resampled to it.
+If a feature `Audio(sampling_rate=…)` declares a rate, the rate is added to each cell,
+so that the clip is resampled to it.
 """
 
 import json
@@ -80,7 +81,9 @@ def audio_rates(features: Mapping[str, Any]) -> dict[str, int]:
 
 
 def schema_rates(metadata: Mapping[bytes, bytes] | None) -> dict[str, int]:
-    """Return the declared rates from the metadata of a file's schema; empty if the library did not write it."""
+    """Return the declared rates from the metadata of a file's schema; an empty result
+    if the library did not write it.
+    """
     try:
         info = json.loads((metadata or {})[SCHEMA_KEY])["info"]
         features = info["features"]
@@ -95,7 +98,7 @@ def with_rates(
     row: T,
     rates: Mapping[str, int],
 ) -> T | dict[str, Any]:
-    """Return a row whose audio cells carry the sampling rate of their column."""
+    """Return a row in which audio cells include the sampling rate of their column."""
     if not rates or not isinstance(row, Mapping):
         return row
     changed = dict(row)
@@ -112,7 +115,7 @@ def with_rates(
 
 
 def _rate_of(feature: object) -> int | None:
-    """Return the rate of an audio feature, given as an object or as plain data; `None` if it declares none."""
+    """Return the sampling rate of an audio feature, given as an object or as a dictionary; None if it declares none."""
     if isinstance(feature, list) and len(feature) == 1:
         return _rate_of(feature[0])
     if isinstance(feature, Mapping):

@@ -1,7 +1,8 @@
 """Views: part of a dataset, or all of it in another order.
 
-A view applies its settings in this order: ids, shuffle, limit, shard. Four shards of `limit=100` therefore have a
-hundred samples together. Without a shuffle, nothing after the last requested sample is read.
+A view applies its settings in this order: ids, shuffle, limit, shard. So four shards
+with `limit=100` have a hundred samples together. Without a shuffle, rows after the last
+requested sample are not read.
 """
 
 import math
@@ -20,7 +21,7 @@ Limit = int | float | str | None
 
 @dataclass
 class View:
-    """An iterable of selected samples of a `Samples`. It can be read repeatedly."""
+    """Selected samples of a `Samples`, in the order of the view. They can be iterated repeatedly."""
 
     samples: Samples
     limit: Limit = None
@@ -86,7 +87,7 @@ class View:
         return len(range(self.shard[0], count, self.shard[1]))
 
     def __getattr__(self, name: str) -> Any:
-        """Return attributes that are the same for a view as for its samples: kind, files, fingerprint, digest."""
+        """Return an attribute of the samples that is the same for the view: kind, files, fingerprint, digest."""
         if name.startswith("_") or name == "samples":
             raise AttributeError(name)
         return getattr(self.samples, name)
@@ -114,7 +115,7 @@ class View:
         return self._length
 
     def _ids(self) -> frozenset[str]:
-        """Return the requested ids. A text with a comma that is not an id itself is split at its commas."""
+        """Return the requested ids. A text with commas is split, unless it is itself an id."""
         if self._wanted is None:
             requested = set(self.ids or ())
             joined = {text for text in requested if "," in text}
@@ -129,7 +130,7 @@ class View:
         start: int,
         stream: Iterator[Sample | BadSample],
     ) -> Iterator[Sample | BadSample]:
-        """Yield the samples of `stream` from index `start` on. Raise if it has no sample there."""
+        """Yield the samples of `stream` from index `start` on. Raise if it has fewer samples."""
         skipped = sum(1 for _ in islice(stream, start))
         first = next(stream, None)
         if first is None:
@@ -172,7 +173,7 @@ class View:
 
 
 class _Index:
-    """The location of each sample. Samples that cannot be read again cheaply are kept whole."""
+    """The location of each sample. Samples that cannot be read again cheaply are stored themselves."""
 
     def __init__(self) -> None:
         self._places = {
@@ -183,9 +184,10 @@ class _Index:
 
     @classmethod
     def of(cls, samples: Samples) -> "_Index":
-        """Read all rows once.
+        """Read all rows once, and return the locations of the samples.
 
-        Keep faulty rows whole, because their faults depend on the order of the rows in the file.
+        Faulty rows are stored themselves, because their faults depend on the order of
+        the rows in the file.
         """
         index = cls()
         for shard, position, number, offset, sample in samples.located():

@@ -1,4 +1,4 @@
-"""The store: the results of runs on disk, that is, what was run, answered and scored."""
+"""The store: the results of runs on disk, from prompts and answers to scores."""
 
 from .blobs import Blobs
 from .cell_index import Answered, CellIndex, Scored

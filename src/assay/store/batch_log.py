@@ -1,7 +1,8 @@
 """The batches of a run folder: what was sent to a batch API, and the batches that were created.
 
-Each event is one line of `batches.jsonl`, on disk before the next step begins. A killed run therefore knows which
-batches it has paid for, or by which marker to look for one.
+Each event is one line of `batches.jsonl`, which is on disk before the next step begins.
+So after a killed run, the next one can find the batches that were paid for: by their id
+or, if that was not recorded, by a marker.
 """
 
 import json
@@ -22,26 +23,29 @@ class LoggedBatch:
     """One batch of requests in the log."""
 
     marker: str
-    """A text chosen before anything is sent, and sent with the batch to find it again."""
+    """A text that is chosen before anything is sent.
+
+    It is sent with the batch, so that the batch can be found again.
+    """
     task: str
     model: str
     keys: Sequence[str]
     """The request keys, in the order of the requests."""
     newest: str = ""
-    """The id of the account's newest batch when this one was sent."""
+    """The id of the newest batch of the account when this one was sent."""
     input_id: str = ""
-    """The id of the uploaded file of requests."""
+    """The id of the uploaded file with the requests."""
     batch_id: str = ""
     step: Step = "planned"
 
     @property
     def is_open(self) -> bool:
-        """True if answers of this batch may still be missing in the journal."""
+        """True if the journal may still lack answers of this batch."""
         return self.step not in LAST_STEPS
 
     @property
     def name(self) -> str:
-        """The name of the batch in messages: the id of the service, else its marker."""
+        """The name of the batch in messages: its id at the service, or else its marker."""
         return self.batch_id or f"assay-{self.marker}"
 
 
@@ -87,7 +91,7 @@ class BatchLog:
         step: Step,
         **ids: str,
     ) -> None:
-        """Record the next step of a batch. The record survives a power loss once this returns."""
+        """Record the next step of a batch. When this returns, the record survives a power loss."""
         batch.step = step
         for name, value in ids.items():
             setattr(batch, name, value)

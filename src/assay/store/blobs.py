@@ -1,4 +1,4 @@
-"""Blobs: the images and audio clips of a run, as ordinary files named by the hash of their content."""
+"""The media of a run, such as images and audio clips, as ordinary files named by the hash of their content."""
 
 import hashlib
 import re
@@ -17,11 +17,11 @@ _SUFFIX_KIND = {
 _SUFFIXES = FORMATS | {"bin"}
 _NAME = re.compile("[0-9a-f]{64}")
 _DRAFT = re.compile(r"\.([0-9a-f]{64})\.\w+\.[0-9a-f]{16}")
-"""Name of an unfinished file, made by `new_draft`: `.SHA256.png.0123456789abcdef`."""
+"""The name of an unfinished file from `new_draft`: `.SHA256.png.0123456789abcdef`."""
 
 
 class Blobs(Mapping[str, Media]):
-    """The media of a run by digest. Storing the same bytes twice writes them once."""
+    """The media of a run by digest. The same bytes are stored once."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Blobs(Mapping[str, Media]):
         return _SUFFIX_KIND.get(files[0].suffix[1:], Image)(files[0])
 
     def path(self, digest: str) -> Path | None:
-        """Return the file of a medium by its digest, or `None` if the run has none."""
+        """Return the file of a medium by its digest; None if the run does not have it."""
         files = self._files(digest)
         return files[0] if files else None
 
@@ -80,7 +80,7 @@ class Blobs(Mapping[str, Media]):
         return "changed"
 
     def remove(self, digest: str) -> None:
-        """Delete the medium with this digest, and its folder if that becomes empty."""
+        """Delete the medium with this digest, and its folder if that is then empty."""
         for path in self._files(digest):
             path.unlink(missing_ok=True)
         for folder in (self.folder / digest[:2], self.folder):
@@ -88,7 +88,7 @@ class Blobs(Mapping[str, Media]):
                 folder.rmdir()
 
     def remove_drafts(self) -> None:
-        """Delete the unfinished files that a killed writer left.
+        """Delete the unfinished files of a writer that was killed.
 
         Only the process that holds the folder's lock may call this.
         """
@@ -128,7 +128,7 @@ class Blobs(Mapping[str, Media]):
 
 
 def _is_draft(path: Path) -> bool:
-    """Return True if a path is an unfinished file, in the folder to which its digest belongs."""
+    """Return True if a path is that of an unfinished file, in the folder for its digest."""
     match = _DRAFT.fullmatch(path.name)
     if match is None:
         return False

@@ -1,7 +1,8 @@
 """The response cache: answers shared by runs, stored under the request key.
 
-The key contains the model's identity, the rendered messages and every option, so an answer of another model is never
-returned. Errors are not stored, nor answers that contain a secret: redacting them would change them.
+The key contains the model's identity, the rendered messages and every option, so an
+answer of another model is never returned. Errors are not stored. Answers that contain a
+secret are not stored either, because redacting would change them.
 """
 
 import os
@@ -22,7 +23,7 @@ from .stored_secrets import Redactor
 _TABLE = b"CREATE TABLE responses (key text primary key"
 _LOOKED_INTO = 1 << 16
 PATIENCE = 30.0
-"""Seconds to wait while another run writes to the cache."""
+"""Seconds to wait while another run is writing to the cache."""
 
 
 class ResponseCache:
@@ -58,7 +59,7 @@ class ResponseCache:
         self._blobs = Blobs(self._root / "media")
 
     def _write_ahead(self) -> None:
-        """Switch to the write-ahead log, which lets readers work while one process writes.
+        """Switch the database to write-ahead logging, so that other processes can read while one writes.
 
         SQLite does not wait if another run switches at the same moment, so retry.
         """
@@ -73,7 +74,7 @@ class ResponseCache:
                 time.sleep(0.01)
 
     def _refuse_foreign(self) -> None:
-        """Raise if a file with the cache's name exists that assay did not write."""
+        """Raise if there is a file with the cache's name that assay did not write."""
         path = self._root / "responses.sqlite"
         if not os.path.lexists(path) or path.stat().st_size == 0:
             return
@@ -91,7 +92,7 @@ class ResponseCache:
             )
 
     def get(self, key: str) -> Output | None:
-        """Return the stored answer to a request, or None."""
+        """Return the cached answer to a request, or None."""
         with self._explaining_errors():
             row = self._database.execute(
                 "select output from responses where key = ?", (key,)

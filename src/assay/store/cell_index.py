@@ -1,7 +1,8 @@
 """The index of one task × model: which samples were answered and scored, and where their lines are in the journal.
 
-Each pair of sample id and epoch has a number (see `places`), by which columns of integers are indexed. This takes less
-memory than objects; `bench/resume.py` measures the memory for a million samples.
+Each pair of sample id and epoch has a number (see `places`), which is its index in
+columns of integers. This needs less memory than objects; `bench/resume.py` measures the
+memory for a million samples.
 """
 
 from abc import abstractmethod
@@ -41,7 +42,7 @@ class Answered:
 
 
 class TextColumn:
-    """A list of keys or digests, stored in one buffer because they have a fixed length.
+    """A list of texts of the same length, such as keys or digests, stored in one buffer.
 
     The index of a text is the number of its sample and epoch.
     """
@@ -118,13 +119,13 @@ D = TypeVar("D")
 
 
 class ByPlace(Mapping[Place, V]):
-    """A mapping from sample id and epoch to a value, which a subclass looks up."""
+    """A read-only mapping from sample id and epoch to a value. Subclasses look up the value."""
 
     __slots__ = ()
 
     @abstractmethod
     def look_up(self, place: Place) -> V | None:
-        """Return the value of a sample and epoch, or None if it has none."""
+        """Return the value for a sample and epoch; None if there is none."""
 
     def __getitem__(self, place: Place) -> V:
         value = self.look_up(place)
@@ -140,7 +141,7 @@ class ByPlace(Mapping[Place, V]):
     @overload
     def get(self, place: Place, otherwise: V | D, /) -> V | D: ...
     def get(self, place: Place, otherwise: V | D | None = None, /) -> V | D | None:
-        """Return the value of a sample and epoch, or `otherwise` if it has none."""
+        """Return the value for a sample and epoch; `otherwise` if there is none."""
         value = self.look_up(place)
         return otherwise if value is None else value
 
@@ -173,7 +174,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         )
 
     def look_up(self, place: Place) -> Sequence[Answered | None] | None:
-        """Return the answers to the rounds of a sample and epoch, or None if it has none."""
+        """Return the answers to the rounds of a sample and epoch; None if there are none."""
         number = self._places.find(*place)
         if not 0 <= number < len(self._offsets):
             return None
@@ -192,7 +193,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         offset: int,
         failed: bool,
     ) -> None:
-        """Record the first-round answer to the sample and epoch with the next number."""
+        """Record the answer to the first round of the sample and epoch with the next number."""
         self._offsets.append(offset)
         self._failed.append(failed)
         self._keys.append(number, key)
@@ -229,7 +230,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         epoch: int,
         round: int,
     ) -> None:
-        """Forget the answer to one round of a sample and epoch."""
+        """Remove the answer to one round of a sample and epoch from the index."""
         number = self._places.find(id, epoch)
         if round:
             self._later[number][round - 1] = None
@@ -244,7 +245,8 @@ class Answers(ByPlace[Sequence[Answered | None]]):
     ) -> bool:
         """Return True if a sample and epoch has exactly one answer, which did not fail and has no remarks.
 
-        With `may_have_rounds`, return True also for several rounds of which none failed.
+        With `may_have_rounds`, also return True if it has several rounds and none
+        failed.
         """
         if (
             number >= len(self._offsets)
@@ -320,7 +322,7 @@ class Scored(ByPlace[tuple[int, str]]):
                 yield self._places[number], offset
 
     def look_up(self, place: Place) -> tuple[int, str] | None:
-        """Return offset and digest of the score line of a sample and epoch, or None if there is none."""
+        """Return the offset and digest of the score line of a sample and epoch; None if there is none."""
         number = self._places.find(*place)
         if not 0 <= number < len(self._offsets):
             return None
@@ -330,9 +332,9 @@ class Scored(ByPlace[tuple[int, str]]):
         return offset, self._digests[number]
 
     def offset_of(self, number: int, digest: str) -> int:
-        """Return the offset of the score line with this `number` if it has this digest, else -1.
+        """Return the offset of the score line of the sample and epoch with this `number`.
 
-        `number` is the number of the sample and epoch.
+        Return -1 if its digest differs from `digest`.
         """
         if number >= len(self._offsets) or not self._digests.has(number, digest):
             return NOWHERE
@@ -357,7 +359,7 @@ class Scored(ByPlace[tuple[int, str]]):
             self._digests[number] = digest
 
     def outdate(self, number: int) -> None:
-        """Clear the digest of a score line, because it belongs to an answer that a later one replaced."""
+        """Clear the digest of a score line whose answer was replaced by a later one."""
         if number < len(self._offsets) and self._offsets[number] >= 0:
             self._digests[number] = ""
 
@@ -367,12 +369,14 @@ class CellIndex:
     """The index of one task × model."""
 
     places: Places = field(default_factory=Places)
-    """Every sample id and epoch that was answered or scored."""
+    """All pairs of sample id and epoch that were answered or scored."""
     answers: Answers = field(init=False)
     scores: dict[str, Scored] = field(default_factory=dict)
-    """Score lines by scorer."""
+    """The score lines of each scorer."""
     replaced: list[tuple[str, int]] = field(default_factory=list)
-    """Key and offset of each answer that an answer to another question replaced, for example because rows moved."""
+    """Key and offset of each answer that was replaced by the answer to another
+    question, for example because rows moved.
+    """
 
     def __post_init__(self) -> None:
         self.answers = Answers(self.places)
@@ -383,7 +387,7 @@ class CellIndex:
         key: str,
         offset: int,
     ) -> bool:
-        """Record the only answer to a sample. Return False, and record nothing, if the sample is already known."""
+        """Record the first answer to a sample. Return False, and record nothing, if the sample is already known."""
         numbers = self.places.numbers
         answers = self.answers
         offsets = answers._offsets
@@ -406,7 +410,7 @@ class CellIndex:
         round: int,
         answer: Answered,
     ) -> None:
-        """Record an answer. It replaces an earlier answer to the same round, which a restart may leave."""
+        """Record an answer. It replaces an earlier answer to the same round, which may exist after a restart."""
         number = self._number(id, epoch)
         before = self.answers.put(number, round, answer)
         for scored in self.scores.values():
@@ -417,7 +421,7 @@ class CellIndex:
             self.replaced.append((before.key, before.offset))
 
     def _number(self, id: str, epoch: int) -> int:
-        """Return the number of a sample and epoch. A new sample and epoch gets the next number."""
+        """Return the number of a sample and epoch. A new pair gets the next number."""
         numbers = self.places.numbers
         key = (id, epoch) if epoch else id
         return numbers.setdefault(key, len(numbers))

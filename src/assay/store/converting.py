@@ -1,4 +1,4 @@
-"""Converts results of another tool to a run folder: the samples to journal lines, the metrics to a summary."""
+"""Convert the results of another tool to a run folder: samples to journal lines, metrics to a summary."""
 
 import hashlib
 import math
@@ -19,7 +19,7 @@ from .runs import RunReader, RunWriter
 
 NORMAL = 1.959964
 SAME = 1e-6
-"""Relative difference up to which a stated metric counts as equal to the mean of its samples."""
+"""The relative difference up to which a metric in the other tool's file counts as equal to the mean of its samples."""
 
 
 def write_run(
@@ -28,9 +28,10 @@ def write_run(
     path: Path,
     stamp: str,
 ) -> None:
-    """Write the samples of another tool's run, then the metrics and the known facts about the run, to `folder`.
+    """Write a run folder with the samples, metrics and other facts of another tool's run.
 
-    `path` is the path that the user named. `stamp` identifies the contents of its files.
+    `path` is the path that the user named. `stamp` identifies the contents of its
+    files.
     """
     described = {
         "tool": run.tool,
@@ -72,7 +73,7 @@ def _cell(
     expected: int,
     reader: RunReader,
 ) -> dict[str, Any]:
-    """Return the entry of `run.json` for a task × model, with those facts that the other tool's file has."""
+    """Return the entry of `run.json` for a task × model, with the facts that the other tool's file contains."""
     scorers = reader.scorers(task.task, task.model)
     settings = dict(task.settings)
     dataset = settings.pop("dataset", None)
@@ -93,7 +94,7 @@ def _write_samples(
     task: ForeignTask,
     notes: list[str],
 ) -> int:
-    """Write the answers and verdicts of a task, and return how many samples there are."""
+    """Write the answers and verdicts of a task, and return the number of samples."""
     orders: dict[tuple[str, int], tuple[int, Mapping[str, str]]] = {}
     repeated = 0
     for sample in task.samples():
@@ -148,7 +149,7 @@ def _output_line(
 
 
 def _plain_message(writer: RunWriter, message: Message) -> dict[str, Any]:
-    """Return a message as JSON, and store its media in the run folder, because no dataset has them."""
+    """Return a message as JSON, and store its media in the run folder, because there is no dataset that has them."""
     for medium in message.media:
         writer.blobs.put(medium)
     return to_plain(message)
@@ -183,7 +184,8 @@ def with_stated(
     blank: Result,
     tool: str,
 ) -> list[Result]:
-    """Return the means of samples, followed by rows for the metrics in a tool's file that are not such a mean.
+    """Return the means of samples, followed by rows for those metrics in the other
+    tool's file that are not such a mean.
 
     The added rows are copies of `blank`, a row without metric and value.
     """
@@ -237,7 +239,7 @@ def _is_same(
 
 
 def _as_stated(row: Result, number: ForeignNumber) -> Result:
-    """Return the row of a mean with the interval that the file states, if it states one, as exports of assay do."""
+    """Return the row of a mean. If the file has an interval for it, as exports of assay have, use that interval."""
     if number.ci is None or not number.interval:
         return row
     return replace(
@@ -258,7 +260,7 @@ def _row_of_stated(
     blank: Result,
     tool: str,
 ) -> Result:
-    """Return a row for a metric in a tool's file that is not the mean of samples."""
+    """Return a row for a metric in another tool's file that is not the mean of its samples."""
     ci = number.ci
     interval = number.interval
     if ci is None and number.stderr and number.value is not None:

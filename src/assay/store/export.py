@@ -1,8 +1,9 @@
 """Export a run as a table: CSV or Parquet. Formats of other tools are in the package `exports`.
 
-Both have one row per sample, epoch and scorer that the last summary counted. A text cell of a CSV file that
-starts with `=`, `+`, `-`, `@`, a tab, a carriage return or `'` gets a leading `'`, so that no spreadsheet evaluates it
-as a formula. Removing one leading `'` restores the text. Number columns are unchanged.
+Both have one row for each sample, epoch and scorer in the last summary. A text cell of
+a CSV file that starts with `=`, `+`, `-`, `@`, a tab, a carriage return or `'` gets a
+leading `'`, so that no spreadsheet evaluates it as a formula. Removing one leading `'`
+restores the text. Columns of numbers are unchanged.
 """
 
 import csv
@@ -42,7 +43,9 @@ COLUMNS = (
     "error",
     "protocol",
 )
-"""Columns of the table. `answer` is the model's answer, `extracted` the compared part; `values` and `tags` are JSON."""
+"""The columns of the table. `answer` is the model's answer, `extracted` the part that
+was scored; `values` and `tags` are JSON.
+"""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 _ROWS_AT_ONCE = 1000
 
@@ -51,9 +54,10 @@ def rows_of(
     reader: RunReader,
     only_model: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for every score that the last summary counted, with its question and answer.
+    """Yield a row with question and answer for every score in the last summary.
 
-    The row of an answer without a score has no scorer. With `only_model`, other models are left out.
+    An answer without a score has a row without a scorer. With `only_model`, other
+    models are left out.
     """
     protocols = {}
     for row in reader.summary.get("results", ()):
@@ -91,7 +95,7 @@ def rows_of(
 
 
 def places_of(cell: CellIndex) -> list[tuple[str, int]]:
-    """Return all pairs of sample id and epoch of a task × model, sorted so that numbers in ids are in numeric order."""
+    """Return all pairs of sample id and epoch of a task × model, in natural order of the ids."""
     return sorted(cell.places, key=lambda place: (natural_key(place[0]), place))
 
 
@@ -136,7 +140,9 @@ def data_frame(
 
 
 def prompt_text(prompt: Sequence[Mapping[str, Any]]) -> str:
-    """Return the messages of a record as text. A single user turn is only its content; media are `[image 1a2b3c…]`."""
+    """Return the messages of a record as text. Of a single user turn only the content
+    is given; media are `[image 1a2b3c…]`.
+    """
     if len(prompt) == 1 and prompt[0].get("role") in ("user", ""):
         return content_text(prompt[0].get("content"))
     return "\n".join(
@@ -145,7 +151,7 @@ def prompt_text(prompt: Sequence[Mapping[str, Any]]) -> str:
 
 
 def content_text(content: str | Iterable[Mapping[str, Any]] | None) -> str:
-    """Return the content of one message as text, with media by digest."""
+    """Return the content of one message as text. Media are represented by their digest."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -195,7 +201,7 @@ def candidate_text(candidate: Mapping[str, Any]) -> str:
 
 
 def as_text(value: object) -> str | None:
-    """Return a value of a record as text. Values other than text are written as JSON."""
+    """Return a value of a record as text: texts unchanged, other values as JSON."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(

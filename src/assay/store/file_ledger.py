@@ -1,9 +1,11 @@
-"""Files that assay writes into folders of the user, and the ledger that says which they are.
+"""Files that assay writes into folders of the user, and the ledger that lists them.
 
-Commands of other toolkits and exports write next to files of the user, as do `-o`, `--export` and `--charts`. They may
-add files, but replace an existing one only if the folder's ledger says that assay wrote it. The ledger has one line
-per file with a checksum, added before the file is written. If the ledger also has the digest of the content, a file
-that has changed since then belongs to the user. Links are never followed.
+Commands of other toolkits and exports write next to files of the user, as do `-o`,
+`--export` and `--charts`. They may add files, but replace an existing one only if the
+folder's ledger lists it as written by assay. The ledger has one line for each file with
+a checksum, added before the file is written. If the ledger also has the digest of the
+content, a file that has changed since then belongs to the user. Links are never
+followed.
 """
 
 import json
@@ -25,7 +27,7 @@ T = TypeVar("T")
 
 
 class FileLedger:
-    """A record of the files that assay wrote under one folder, and of files elsewhere that the same command wrote."""
+    """The ledger of the files that assay wrote in one folder, and of files elsewhere that the same command wrote."""
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root).expanduser().absolute()
@@ -37,7 +39,7 @@ class FileLedger:
         self._read_bytes = 0
 
     def claim(self, path: str | Path) -> Path:
-        """Record that a file or link is about to be written, and create its folder.
+        """Add a file or link to the ledger before it is written, and create its folder.
 
         Raise `StoreError` if the file exists and assay did not write it.
         """
@@ -67,20 +69,20 @@ class FileLedger:
         return path
 
     def note_new(self, there: Set[Path]) -> None:
-        """Record the files that a toolkit's code added to the folder.
+        """Add the files that a toolkit's code has written to the folder.
 
-        `there` are the files that existed before it ran.
+        `there` are the files that existed before the code ran.
         """
         for path in sorted(set(self.root.iterdir()) - there):
             if path != self._path:
                 self.note(path)
 
     def holds(self, path: str | Path) -> bool:
-        """Return True if assay wrote a file."""
+        """Return True if assay wrote the file."""
         return self._knows(self._name(Path(path).expanduser().absolute()))
 
     def digests(self, path: str | Path) -> Set[str]:
-        """Return the digests of all contents that assay wrote to a file; empty for a file of the user."""
+        """Return the digests of everything that assay wrote to a file; an empty set for a file of the user."""
         name = self._name(Path(path).expanduser().absolute())
         if not self._knows(name):
             return frozenset()
@@ -107,7 +109,7 @@ class FileLedger:
         return name in self._noted
 
     def _remember(self, name: str, digest: str) -> None:
-        """Remember the file and the digest in one line of the ledger."""
+        """Add a line of the ledger file, with a path and a digest, to the ledger in memory."""
         self._noted[name] = digest
         digests = self._digests.setdefault(name, set())
         if digest:
@@ -119,7 +121,7 @@ class FileLedger:
         *,
         digest: str = "",
     ) -> None:
-        """Append a line for a file that assay or the code of a toolkit wrote, with its digest if that is known."""
+        """Append a line for a file that assay or a toolkit's code wrote, with its digest if that is known."""
         name = self._name(path.expanduser().absolute())
         content = {"sha256": digest} if digest else {}
         self.root.mkdir(parents=True, exist_ok=True)
@@ -144,18 +146,21 @@ def _taken(path: Path, why: str) -> UnusablePath:
 
 
 def own_file(path: str | Path) -> Path:
-    """Return the path if assay may write it: the file is new, or the ledger of its folder says that assay wrote it."""
+    """Return the path if assay may write it, because it is new or the ledger of its folder lists it.
+
+    Otherwise raise.
+    """
     return FileLedger(Path(path).expanduser().absolute().parent).claim(path)
 
 
 def check_outputs(paths: Iterable[str | Path]) -> None:
-    """Raise for the first file that assay may not write, before any work is done for it."""
+    """Raise for the first output file that assay may not write, before any results are computed."""
     for path in paths:
         check_output(path)
 
 
 def check_output(path: str | Path) -> Path:
-    """Return the absolute path of an output file; raise if assay may not write it."""
+    """Return the absolute path of an output file. Raise if assay may not write it."""
     path = Path(path).expanduser().absolute()
     if _is_stream(path):
         return path
@@ -173,7 +178,7 @@ def write_output(
 ) -> T:
     """Write an output file completely or not at all. Raise if assay may not write it.
 
-    `write` fills a draft, whose path it receives.
+    `write` writes to a draft, whose path it receives.
     """
     path = check_output(path)
     try:
@@ -188,7 +193,7 @@ def write_output_text(
     path: str | Path,
     text: str,
 ) -> None:
-    """Write an output file of text as UTF-8. Line breaks stay unchanged."""
+    """Write an output file of text as UTF-8. Line breaks are not converted."""
 
     def write(draft: Path) -> None:
         draft.write_bytes(text.encode("utf-8", "backslashreplace"))
@@ -197,7 +202,7 @@ def write_output_text(
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise unless the folder of an output file exists."""
+    """Raise if the folder of an output file does not exist."""
     if not os.path.lexists(folder):
         raise UsageError(
             "there is no such folder",
@@ -252,7 +257,7 @@ def _write_stream(
     path: Path,
     write: Callable[[Path], T],
 ) -> T:
-    """Write a draft to a temporary file, and copy it to a device or a pipe."""
+    """Write the output to a temporary file, and copy that to a device or a pipe."""
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / path.name
         result = write(draft)
@@ -265,7 +270,7 @@ def _write_file(
     path: Path,
     write: Callable[[Path], T],
 ) -> T:
-    """Write a draft next to the file, record its digest, then rename the draft."""
+    """Write the output to a draft next to the file, record its digest, and then rename the draft."""
     handle, draft = new_draft(path)
     os.close(handle)
     try:

@@ -1,7 +1,8 @@
 """Results of other tools as run folders, so that every command can read them.
 
-A converted folder is kept in the user's data folder, because people may have added labels to it. It is written again
-when one of its source files changes; labels stay. Nothing is written next to the original files.
+A converted folder is stored in the user's data folder, because people may have added
+labels to it. It is written again when one of its source files changes; its labels are
+kept. Nothing is written next to the original files.
 """
 
 import hashlib
@@ -17,9 +18,9 @@ from .ownership import is_locked
 from .runs import RunReader
 
 CONVERSION = 2
-"""Version of the conversion. A change makes earlier converted folders outdated."""
+"""The version of the conversion. Folders converted by another version are outdated."""
 IMPORTED = "imported"
-"""Key of `run.json` under which a converted folder names the tool that wrote the results."""
+"""The key of `run.json` with the tool that wrote the results, in a converted folder."""
 
 
 def open_run(path: str | Path) -> RunReader:
@@ -31,14 +32,14 @@ def open_run(path: str | Path) -> RunReader:
 
 
 def holds_results(path: Path) -> bool:
-    """Return True if a path holds results of another tool."""
+    """Return True if a path has results of another tool."""
     from ..imports import is_format
 
     return is_format(path)
 
 
 def is_run_folder(path: Path) -> bool:
-    """Return True if a folder holds a run of assay."""
+    """Return True if a folder has a run of assay."""
     layout = Layout(path)
     return layout.manifest.is_file() or layout.journal.is_file()
 
@@ -85,7 +86,7 @@ def _folder_name(path: Path) -> str:
 
 
 def _stamp(files: Iterable[Path]) -> str:
-    """Return a digest of the names, sizes and times of files. It changes when one of the files does."""
+    """Return a digest of the names, sizes and times of files, which changes if one of the files changes."""
     digest = hashlib.sha256(str(CONVERSION).encode())
     for file in files:
         stat = file.stat()
@@ -106,14 +107,14 @@ def _stamp_of(folder: Path) -> str:
 
 
 def _remove_drafts(folder: Path) -> None:
-    """Remove unfinished folders that killed conversions of the same results left."""
+    """Remove the unfinished folders of killed conversions of the same results."""
     for draft in folder.parent.glob(f".{folder.name}.*"):
         if not is_locked(Layout(draft).lock):
             shutil.rmtree(draft, ignore_errors=True)
 
 
 def _put_in_place(draft: Path, folder: Path) -> None:
-    """Replace an earlier conversion by the new one, and keep its labels."""
+    """Replace an earlier conversion by the new one, but keep its labels."""
     if not folder.exists():
         draft.rename(folder)
         return

@@ -1,7 +1,7 @@
 """The index of a journal: which samples of a run were answered and scored, and where their lines are.
 
-It is derived from the journal whenever a run folder is opened. A later line for the same sample, epoch, round and
-scorer replaces an earlier one.
+It is computed from the journal whenever a run folder is opened. A later line replaces
+an earlier one for the same sample, epoch, round and scorer.
 """
 
 from array import array
@@ -20,11 +20,11 @@ from .places import NOWHERE, SEARCHES, HashTable
 
 BLOCK_BYTES = 1 << 18
 REASONING_PART = b'"type":"reasoning"'
-"""Text that only the journal line of an answer with reasoning contains, because quotes inside texts are escaped."""
+"""A text that occurs only in journal lines of answers with reasoning, because quotes inside texts are escaped."""
 Cell = tuple[str, str]
-"""Task and model: the pair to which one row of the results table belongs."""
+"""The task and model to which a row of the results table belongs."""
 Round = tuple[Cell, str, int, int]
-"""Identifies one answer: task and model, sample id, epoch and round."""
+"""What identifies one answer: task and model, sample id, epoch and round."""
 
 
 class _Details(msgspec.Struct, gc=False):
@@ -74,10 +74,11 @@ _score_head = msgspec.json.Decoder(_ScoreHead).decode
 
 
 class AnswersByKey:
-    """Answers of a task by request key, whatever ids the samples and models have now.
+    """The answers of a task by request key, whatever names the samples and models have now.
 
-    A key covers everything on which an answer depends, including the model's identity. Memory holds only a hash of each
-    key. The line at the answer's offset confirms that the key matches.
+    A key covers everything on which an answer depends, including the model's identity.
+    Only a hash of each key is in memory. The journal line of the answer confirms that
+    the key matches.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class AnswersByKey:
 
 
 class Index:
-    """The index of all tasks × models of a run, with access to their lines."""
+    """The index of all tasks × models of a run, through which their lines are read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -147,7 +148,7 @@ class Index:
 
     @property
     def damage(self) -> str:
-        """One line that describes the damaged lines; empty if there are none."""
+        """A line that describes the damaged lines; empty if there are none."""
         if self.damaged_range is None:
             return ""
         if self.damaged == 1:
@@ -249,7 +250,7 @@ class Index:
                 self.media.setdefault(digest, set()).add(round)
 
     def drop(self, digest: str) -> None:
-        """Forget the answers that contain the medium with this digest."""
+        """Remove the answers that contain the medium with this digest from the index."""
         for (task, model), id, epoch, round in self.media.get(digest, ()):
             self.cell(task, model).answers.drop(id, epoch, round)
         self._by_key.clear()
@@ -288,7 +289,7 @@ def _facts(
     head: _OutputHead | OutputRecord,
     line: bytes,
 ) -> tuple[bool, AnswerRemarks]:
-    """Return whether a request failed, and the facts about its answer that the notes of a run count."""
+    """Return whether a request failed, and the facts about its answer that are counted in the notes of a run."""
     has_reasoning = REASONING_PART in line
     if isinstance(head, OutputRecord):
         details = head.output.get("details")
@@ -336,7 +337,7 @@ def made_media(line: bytes) -> Iterator[str]:
 class Scores(Sequence[ScoreRecord]):
     """The score records of one scorer on one task × model in the order of their ids.
 
-    They are read from disk on access.
+    They are read from disk when they are accessed.
     """
 
     def __init__(
@@ -360,11 +361,11 @@ class Scores(Sequence[ScoreRecord]):
         return len(self._offsets)
 
     def arranged(self, order: Sequence[int]) -> "Scores":
-        """Return the same records in the order given by their indexes."""
+        """Return the same records, in the order given by `indexes`."""
         return Scores(self._index, [self._offsets[position] for position in order])
 
     def __iter__(self) -> Iterator[ScoreRecord]:
-        """Yield the records, reading the journal in blocks because most lines follow each other."""
+        """Yield the records. The journal is read in blocks, because most lines follow each other."""
         with open(self._index.path, "rb") as file:
             block = b""
             start = 0

@@ -1,11 +1,13 @@
-"""Integrity: whether a run folder is as its run left it, and whether this user wrote it.
+"""Integrity: whether a run folder is unchanged since its run ended, and whether this user wrote it.
 
-At its end a run records in `run.json` the digests of journal and summary, and whether it has media; media are named
-by their digest. Runs of the first version recorded none of this: they are readable, and reported as unverified.
+At its end a run records in `run.json` the digests of journal and summary, and whether
+it has media; media are named by their digest. Runs of the first version recorded none
+of this: they are readable, and reported as unverified.
 
-A signature in `run.json`, which only this user's key can produce, marks the user's own run folders. It is an
-HMAC-SHA256 of everything else in `run.json`, so that it cannot be moved to other content. The key is in the user's
-config folder, is created when the first run is written, and never leaves it.
+A signature in `run.json`, which only this user's key can produce, marks the user's own
+run folders. It is an HMAC-SHA256 of everything else in `run.json`, so that it cannot be
+moved to other content. The key is in the user's config folder. It is created when the
+first run is written, and never leaves that folder.
 """
 
 import contextlib
@@ -28,9 +30,9 @@ from .index import Index
 from .layout import Layout
 
 READERS = 4
-"""Number of media that are read at the same time. This saves time, because hashing releases Python's global lock."""
+"""Number of media that are read at the same time. Hashing releases the GIL, so threads save time."""
 NAMED = 3
-"""Maximum number of samples that a message names."""
+"""Maximum number of sample ids in a message."""
 
 
 def file_digest(path: Path) -> str:
@@ -42,7 +44,7 @@ def file_digest(path: Path) -> str:
 
 
 def journal_note(layout: Layout) -> dict[str, Any]:
-    """Return size and digest of a finished journal, which `run.json` records."""
+    """Return the size and digest of a finished journal, to be recorded in `run.json`."""
     return {
         "bytes": layout.journal.stat().st_size,
         "sha256": file_digest(layout.journal),
@@ -50,7 +52,7 @@ def journal_note(layout: Layout) -> dict[str, Any]:
 
 
 def is_vouched(manifest: Mapping[str, Any]) -> bool:
-    """Return True if a run ended and recorded the digests of its files, so that they can be checked."""
+    """Return True if a run ended and recorded the digests of its files, by which they can be checked."""
     return isinstance(manifest.get("journal"), Mapping) and isinstance(
         manifest.get("summary"), Mapping
     )
@@ -60,7 +62,7 @@ def journal_damage(
     layout: Layout,
     manifest: Mapping[str, Any],
 ) -> str:
-    """Return one line on how the journal differs from its state at the end of the run; empty if it does not."""
+    """Return a line on how the journal differs from its state at the end of the run; empty if it does not differ."""
     noted = manifest["journal"]
     if not layout.journal.exists():
         return "records.jsonl is missing"
@@ -76,7 +78,7 @@ def summary_damage(
     layout: Layout,
     manifest: Mapping[str, Any],
 ) -> str:
-    """Return one line on how the summary differs from what the run wrote; empty if it does not."""
+    """Return a line on how the summary differs from the one that the run wrote; empty if it does not differ."""
     if not layout.summary.exists():
         return "summary.json is missing"
     if file_digest(layout.summary) != manifest["summary"].get("sha256"):
@@ -87,7 +89,7 @@ def summary_damage(
 
 
 def broken_media(index: Index, blobs: Blobs) -> dict[str, str]:
-    """Return by digest the state, `missing` or `changed`, of each broken medium that an answer names."""
+    """Return the state of each broken medium of an answer, `missing` or `changed`, by its digest."""
     named = [digest for digest, places in index.media.items() if places]
     with ThreadPoolExecutor(READERS) as readers:
         states = list(readers.map(blobs.state, named))
@@ -102,7 +104,7 @@ def media_damage(
     index: Index,
     broken: Mapping[str, str],
 ) -> str:
-    """Return one line on the broken media; empty if there are none."""
+    """Return a line about the broken media; empty if there are none."""
     if not broken:
         return ""
     ids: dict[str, None] = {}
@@ -134,7 +136,7 @@ _LABEL = b"assay run.json 1\n"
 
 
 class NoKey(Exception):
-    """Raised if no key can be used. The message gives the reason."""
+    """Raised if the user's key cannot be used. The message gives the reason."""
 
 
 def key_file() -> Path:
@@ -158,7 +160,7 @@ def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def why_foreign(manifest: Mapping[str, Any]) -> str | None:
-    """Return why a run counts as another user's, or `None` if it is this user's own."""
+    """Return the reason why a run counts as another user's; None if it is this user's own."""
     code = manifest.get(FIELD)
     if not isinstance(code, str):
         return f"it was not made by you, or before runs were signed{_why_unsigned()}"
@@ -173,7 +175,7 @@ def why_foreign(manifest: Mapping[str, Any]) -> str | None:
 
 
 def _why_unsigned() -> str:
-    """Return why this user cannot sign runs; empty if they can."""
+    """Return the reason why this user cannot sign runs; empty if they can."""
     try:
         path = key_file()
     except NoKey as error:
@@ -196,7 +198,7 @@ def _code(
 
 
 def _create_key() -> bytes:
-    """Return the key, and create it if there is none. If two processes create one at once, both use the first."""
+    """Return the key; create it if there is none. If two processes create one at the same time, both use the first."""
     path = key_file()
     if os.path.exists(path):
         return _read_key(path)

@@ -1,9 +1,10 @@
 """The journal: append-only lines of JSON, each with a checksum; the source of truth of a run.
 
-A line is a JSON object whose last member is `"crc"`: CRC-32 of the object without it. Each write is one checked
-`write` of whole lines. A separate thread groups `fdatasync` calls (every 200 ms or 64 lines), so that a killed
-process loses nothing that was written and a power cut at most the last group. Opening the file cuts off an
-incomplete last line.
+A line is a JSON object whose last member is `"crc"`: CRC-32 of the object without it.
+Each write is one checked `write` of whole lines. A separate thread groups `fdatasync`
+calls (every 200 ms or 64 lines). So a killed process loses nothing that was written,
+and a power cut at most the last group. When the file is opened, an incomplete last line
+is cut off.
 """
 
 import json
@@ -32,7 +33,7 @@ _R = TypeVar("_R")
 
 
 def as_plain(value: object) -> object:
-    """Convert a value JSON does not know: numbers of numpy to numbers, arrays to lists, anything else to text."""
+    """Convert a value that JSON does not support: numpy numbers to numbers, arrays to lists, anything else to text."""
     if isinstance(value, Mapping):
         return dict(value)
     if hasattr(value, "tolist"):
@@ -51,7 +52,7 @@ def seal(
     record: object,
     redactor: Redactor | None = None,
 ) -> bytes:
-    """Return one journal line: the record (a line or a mapping) as JSON with its checksum and newline."""
+    """Return one journal line: the record as JSON with its checksum and a newline."""
     try:
         body = _encode(record)
     except (UnicodeEncodeError, OverflowError, TypeError):
@@ -73,7 +74,7 @@ def seal(
 
 
 def _members(line: msgspec.Struct) -> dict[str, Any]:
-    """Return the fields of a line that the fast encoder would write, as a dictionary for the slower encoder."""
+    """Return the fields of a record as a dictionary, for a record that the fast encoder cannot encode."""
     kind = type(line)
     members = msgspec.structs.asdict(line)
     required = len(kind.__struct_fields__) - len(kind.__struct_defaults__)
@@ -90,7 +91,7 @@ def _members(line: msgspec.Struct) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What was wrong with a journal when it was opened: cut off and damaged parts."""
+    """The faults found when a journal was opened: parts that were cut off, and damaged parts."""
 
     torn_bytes: int = 0
     damaged_lines: int = 0

@@ -47,8 +47,8 @@ def corpus_bleu_from(sums: "Floats") -> "Floats":
     """Return the BLEU of each row of sums: hypothesis length, reference length, four matches, four totals.
 
     An order without a match is smoothed as in sacreBLEU: it counts as 1/2, 1/4, … of a
-    match. If no n-gram of any order matches, or there is no n-gram of the highest
-    order, the score is 0 by definition.
+    match. Without any match, or without n-grams of the highest order, the score is 0 by
+    definition.
     """
     import numpy as np
 

@@ -1,1 +1,1 @@
-"""Pages of the viewer: list, read, compare and follow runs in a browser, in a static folder or in one file."""
+"""The viewer: pages to list, read, compare and follow runs, in a browser, in a static folder or in one file."""

@@ -66,7 +66,7 @@ def _drawings(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
 
 
 def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    """Yield name and SVG of the charts of results: one for each metric, and one for each breakdown by a tag."""
+    """Yield the name and SVG of each chart of results: one for each metric, and one for each breakdown by a tag."""
     for metric in dict.fromkeys(result.metric for result in results):
         metric_results = [result for result in results if result.metric == metric]
         several = len({result.model for result in metric_results}) > 1
@@ -102,7 +102,7 @@ def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
 
 
 def _samples(run: RunView) -> Iterator[tuple[str, str]]:
-    """Yield name and SVG of the charts about the samples of each task and model."""
+    """Yield the name and SVG of each chart about the samples of a task and model."""
     columns = run.columns()
     for code, cell in enumerate(columns["cells"]):
         places = [
@@ -168,7 +168,7 @@ def _histogram(
     label: str,
     axis: str,
 ) -> str | None:
-    """Return a histogram; None if all values are the same."""
+    """Return a histogram of values; None if all values are the same."""
     numbers = {value for value in values if value is not None and value == value}
     if len(numbers) < 2:
         return None

@@ -1,8 +1,8 @@
 """Pages that compare runs: two runs sample by sample, or all runs of a folder in a leaderboard.
 
-The comparison of two runs has a summary sentence, every number with its difference, changed samples and other
-differences. The statistics are those of `--baseline`. This module puts them into words and finds the samples behind
-them.
+The comparison of two runs has a summary sentence, every metric with its difference,
+changed samples and other differences. The statistics are those of `--baseline`. This
+module phrases them and finds the samples behind them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,14 @@ from .run_folders import metric_domains
 from .run_view import RunView
 
 MOST_FLIPS = 2000
-"""How many changed samples a page lists for each metric, the largest changes first; `flip_counts` counts all."""
+"""The maximum number of changed samples on a page for each metric, the largest changes first.
+
+`flip_counts` counts all.
+"""
 
 
 def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
-    """Return the content of a comparison page; `before` is the baseline."""
+    """Return the content of the page that compares two runs. `before` is the baseline."""
     if before.id == after.id:
         raise UsageError(
             "a run cannot be compared with itself", fix="tick two different runs"
@@ -59,7 +62,7 @@ def _flip_rows(
     row: Row,
     flips: Sequence[Flip],
 ) -> list[list[Any]]:
-    """Return a list for each changed sample: its id, the value before and after, and its row in both runs."""
+    """Return a list for each changed sample: its id, the value before and after, and its row number in both runs."""
     if not flips:
         return []
     models = row.baseline_model or row.model, row.model
@@ -73,7 +76,7 @@ def _flip_rows(
 
 
 def _cut_flips(flips: Sequence[Flip]) -> list[Flip]:
-    """Return at most `MOST_FLIPS` changed samples in their order, half in each direction if there are enough."""
+    """Return at most `MOST_FLIPS` changed samples in their order. If there are more, take half in each direction."""
     ups = []
     downs = []
     for flip in flips:
@@ -90,7 +93,7 @@ def _cut_flips(flips: Sequence[Flip]) -> list[Flip]:
 
 
 def _count_flips(flips: Sequence[Flip]) -> dict[str, int]:
-    """Return how many samples changed, and how many went up or down. The page may list fewer of them."""
+    """Return the number of samples that changed, that went up and that went down. The page may list fewer of them."""
     up = sum(flip.after > flip.before for flip in flips)
     return {
         "all": len(flips),
@@ -123,7 +126,7 @@ def _groups(
     row: Row,
     result: Result,
 ) -> list[dict[str, Any]]:
-    """Return the groups of samples that both runs' breakdowns have, with both values, for the scatter chart."""
+    """Return the groups that occur in both runs' breakdowns, with both values, for the scatter chart."""
     model = row.baseline_model or result.model
     for plain in before.documents()[1].get("results", ()):
         if (plain["task"], plain["model"], plain["metric"]) == (
@@ -168,7 +171,10 @@ def _groups(
 
 
 def leaderboard_page(runs: Sequence[RunView]) -> dict[str, Any]:
-    """Return the content of a leaderboard page: models, columns, values and ranks. Each value has the id of its run."""
+    """Return the content of the leaderboard page: models, columns, values and ranks.
+
+    Each value has the id of its run.
+    """
     readers = []
     notes = []
     for run in runs:

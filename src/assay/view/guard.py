@@ -1,9 +1,10 @@
 """Decide which requests the viewer answers: only those from a browser on this machine that opened the viewer's link.
 
-Every request passes three checks. `Host` must name this machine, which stops DNS rebinding. `Origin` must be the
-same host, so that no other page can read or write. Everything except the empty page needs a cookie, which the
-browser gets for the link's one-time token. Response headers forbid what the app does not use: foreign and inline
-scripts, frames, forms and other hosts.
+Every request must pass three checks. `Host` must be this machine, which prevents DNS
+rebinding. `Origin` must be the same host, so that no other page can read or write.
+Everything except the empty page needs a cookie, which the browser gets in exchange for
+the one-time token in the link. Response headers forbid everything that the app does not
+use: foreign and inline scripts, frames, forms and other hosts.
 """
 
 import hmac
@@ -33,14 +34,14 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 OPEN_PATHS = ("/", "/app/", "/api/session")
-"""Paths that are answered without the cookie: the files of the app, and the exchange of the token for a cookie."""
+"""Paths that need no cookie: the files of the app, and the exchange of the token for a cookie."""
 HAS_SESSION = "assay.has_session"
 """The key that is set in a request's ASGI scope if the request has the cookie."""
 HEADER = "x-assay"
-"""Requests that change something need this header, which forms and images of other pages cannot set."""
+"""The header that is required in requests that change something. Forms and images of other pages cannot set it."""
 
 LONGEST_BODY = 16_384
-"""Maximum size of a request body in bytes. It is checked before the sender is known."""
+"""Maximum size of a request body in bytes. It is checked before the sender is authenticated."""
 TOO_LONG = 413, f"a request may have at most {LONGEST_BODY} bytes"
 
 _LOOPBACK = re.compile(
@@ -72,7 +73,7 @@ class Guard:
         return self._token
 
     def exchange(self, token: str) -> str | None:
-        """Return the `Set-Cookie` value for a token; `None` if it is wrong. A token can be used once."""
+        """Return the `Set-Cookie` value for a token; None for a wrong token. A token can be used once."""
         if self._token is None or not hmac.compare_digest(
             token.encode(), self._token.encode()
         ):
@@ -207,7 +208,7 @@ def _parse(origin: str) -> tuple[str, str]:
 
 
 def _with_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Add the security headers that a response does not set itself."""
+    """Add the security headers that are missing in a response."""
     own_names = {name.lower() for name, _ in headers}
     defaults = {"Content-Security-Policy": POLICY, **HEADERS}
     result = list(headers)

@@ -1,8 +1,9 @@
 """Store the index of a journal on disk, and extend it when the journal has grown.
 
-It is the file `view.index` in the run folder. If that folder is read-only, or has a file of that name that assay did
-not write, the index is stored in the user's cache, or else built each time. An index is used only if the beginning of
-the journal is unchanged since it was indexed.
+The index is the file `view.index` in the run folder. If that folder is read-only, or
+has a file of that name that assay did not write, the index is stored in the user's
+cache, or otherwise built each time. An index is used only if the beginning of the
+journal has not changed since.
 """
 
 import hashlib
@@ -23,11 +24,11 @@ from ..store.ownership import VIEW_INDEX
 from .journal_index import JournalIndex
 
 MAGIC = VIEW_INDEX + b"2\n"
-"""The first bytes of an index. They contain the version of the format; an index of another version is built again."""
+"""The first bytes of an index, with the version of its format. An index of another version is built again."""
 WORTH_KEEPING = 8 << 20
-"""The index of a shorter journal is not saved, because the journal itself is read as fast."""
+"""The size from which the index of a journal is saved. A shorter journal can be read as fast as its index."""
 COMPARED_BYTES = 1 << 16
-"""How many bytes at the beginning and at the end of the indexed part are compared to see if a journal has changed."""
+"""The number of bytes at both ends of the indexed part that are compared to check whether a journal has changed."""
 
 
 ARRAY_TYPES = {"small": "i", "real": "f", "metrics": "d", "tags": "i"}
@@ -100,7 +101,7 @@ def _load(layout: Layout) -> JournalIndex | None:
 
 
 def _mark(path: Path, end: int) -> dict[str, int]:
-    """Return values that identify the indexed part of a journal, to see later if it has changed."""
+    """Return values by which a later reader can check that the indexed part of a journal has not changed."""
     with path.open("rb") as file:
         first = crc32(file.read(min(COMPARED_BYTES, end)))
         file.seek(max(0, end - COMPARED_BYTES))
@@ -109,7 +110,9 @@ def _mark(path: Path, end: int) -> dict[str, int]:
 
 
 def _pack(index: JournalIndex) -> bytes:
-    """Return an index as bytes: the magic bytes, a JSON head with its length, compressed columns and words."""
+    """Return an index as bytes: the magic bytes, the length of a JSON head, the head,
+    and the compressed columns and words.
+    """
     index.words.seal()
     columns: dict[str, Any] = {
         "offsets": index.offsets,
@@ -150,7 +153,7 @@ def _pack(index: JournalIndex) -> bytes:
 
 
 def _is_current(mark: Mapping[str, int], journal: Path) -> bool:
-    """Return True if the journal is unchanged since it was indexed, or has only grown."""
+    """Return True if the journal has not changed since it was indexed, except that lines were added."""
     stat = journal.stat()
     has_grown = stat.st_size > mark["size"]
     has_same_size = stat.st_size == mark["size"]
@@ -162,7 +165,7 @@ def _is_current(mark: Mapping[str, int], journal: Path) -> bool:
 
 
 def _unpack(data: bytes, journal: Path) -> JournalIndex | None:
-    """Return the index in the bytes of a file; None if it is not an index, or not of this journal."""
+    """Return the index in the bytes of a file; None if they are not an index, or not the index of this journal."""
     if not data.startswith(MAGIC):
         return None
     start = len(MAGIC) + 8
@@ -187,7 +190,7 @@ def _cut(
     offset: int,
     lengths: Iterable[int],
 ) -> list[bytes]:
-    """Cut bytes, from an offset on, into consecutive pieces of the given lengths."""
+    """Cut bytes from an offset on into consecutive pieces of the given lengths."""
     pieces = []
     for length in lengths:
         pieces.append(data[offset : offset + length])
@@ -200,7 +203,7 @@ def _index_of(
     columns: Mapping[str, bytes],
     journal: Path,
 ) -> JournalIndex:
-    """Return an index without words from the head and the columns of its file."""
+    """Return an index from the head and the columns of its file, without the words to search."""
     index = JournalIndex(journal)
     index.end = head["journal"]["end"]
     index.damaged = head["damaged"]

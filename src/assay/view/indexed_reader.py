@@ -1,7 +1,7 @@
 """Read a run folder through the viewer's index: values of samples without reading the journal again.
 
-The numbers are those of `RunReader`. Runs that the index does not cover (several answers to a sample, clusters,
-outdated verdicts, damaged lines) are read from the journal.
+The values are those of `RunReader`. Runs that the index does not cover (several answers
+to a sample, clusters, outdated verdicts, damaged lines) are read from the journal.
 """
 
 from collections.abc import Hashable
@@ -32,7 +32,7 @@ class IndexedReader(RunReader):
 
     @property
     def cells(self) -> list[tuple[str, str]]:
-        """Task and model of each pair that was evaluated."""
+        """The task and model of each pair that was evaluated."""
         return list(self._view_index.cells)
 
     def sample_values(
@@ -53,7 +53,7 @@ class IndexedReader(RunReader):
         return values, clusters
 
     def _only_scorer(self, result: Result, model: str) -> str | None:
-        """Return the scorer that produced a result, if it is the only one and the index has its values, else None."""
+        """Return the only scorer that produced a result; None if there are several or the index lacks its values."""
         index = self._view_index
         cell = result.task, model
         if index.damaged or cell not in index.cells:
@@ -92,7 +92,7 @@ class IndexedReader(RunReader):
         return np.array(counted, np.int64)
 
     def _has_outdated_verdicts(self, scorer: str, rows: "NDArray[Any]") -> bool:
-        """Return True if a sample was answered again after its verdict and not judged since."""
+        """Return True if a sample has an answer that is newer than its verdict."""
         import numpy as np
 
         index = self._view_index
@@ -135,5 +135,5 @@ class IndexedReader(RunReader):
 
 
 def _gives(scorer: str, metric: str) -> bool:
-    """Return True if a scorer produces a metric: the metric has its name, or begins with its name and a dot."""
+    """Return True if a metric is from a scorer: its name is the scorer's, or begins with it and a dot."""
     return metric == scorer or metric.startswith(f"{scorer}.")

@@ -1,8 +1,9 @@
 """The index of a run's journal for pages: one row per sample, and the offsets of its lines.
 
-The index follows a growing journal: `read_on` reads new lines. A later line replaces an earlier one for the same
-thing, and an answer after a verdict makes the verdict outdated. Rows are columns of numbers, so that 100,000
-samples take some ten megabytes. Texts stay in the journal.
+The index follows a growing journal: `read_on` reads new lines. A later line replaces an
+earlier line for the same answer or verdict, and an answer after a verdict makes the
+verdict outdated. Columns are arrays of numbers, so that 100,000 samples need some ten
+megabytes. Texts stay in the journal.
 """
 
 import math
@@ -31,14 +32,14 @@ NONE = -1
 MOST_METRICS = 32
 """Maximum number of columns with values. Further metrics are shown only on the page of a sample."""
 ROOM = 1024
-"""The number of rows for which new columns allocate memory."""
+"""The number of rows for which memory is allocated in new columns."""
 LARGEST = (1 << 31) - 1
 SMALL = ("cell", "epoch", "order", "chars", "tokens_in", "tokens_out")
 REAL = ("seconds", "confidence")
 
 
 def _codes_of(values: Sequence[str]) -> dict[str, int]:
-    """Return the position of each value in the list, by value."""
+    """Return the index of each value in the list, by value."""
     return {value: code for code, value in enumerate(values)}
 
 
@@ -126,7 +127,7 @@ class JournalIndex:
         return count
 
     def lines_of(self, row: int) -> list[tuple[int, int]]:
-        """Return slot (round or scorer) and offset of each valid line of a row, in the order of the journal."""
+        """Return the slot (round or scorer) and offset of each valid line of a row, in the order of the journal."""
         if self._lines_by_row is None or self._lines_by_row[0] != len(self.line_rows):
             self._lines_by_row = len(self.line_rows), *_sorted_lines(self.line_rows)
         _, rows, lines = self._lines_by_row
@@ -140,7 +141,7 @@ class JournalIndex:
         ]
 
     def first_lines(self, row: int) -> tuple[int, int]:
-        """Return the offsets of the first answer and of the first scorer's verdict; -1 if there is none."""
+        """Return the offsets of the first answer and of the first scorer's verdict; -1 for one that does not exist."""
         answer = verdict = NONE
         best = 0
         for slot, offset in self.lines_of(row):
@@ -161,7 +162,7 @@ class JournalIndex:
         return self.calls.get(_hash(f"{task}#{role}", key), NONE)
 
     def search(self, words: str) -> list[int]:
-        """Return the rows whose samples or sample ids contain a text."""
+        """Return the rows in which the id or a text of the sample contains a text."""
         rows = set()
         for line in self.words.search(words):
             if self.current[line]:
@@ -196,7 +197,7 @@ class JournalIndex:
         return row
 
     def _grow(self) -> None:
-        """Extend the columns. They are longer than the number of rows, so that few rows need memory to be allocated."""
+        """Make the columns longer than the number of rows, so that not every new row needs new memory."""
         more = max(ROOM, len(self.failed) // 4)
         no_numbers = array("i", [NONE]) * more
         for column in self.small.values():
@@ -240,7 +241,7 @@ class JournalIndex:
         return before >= 0
 
     def _add_output(self, offset: int, line: bytes) -> None:
-        """Add an answer. Those of judges (`TASK#ROLE`) are only remembered by their request key."""
+        """Add an answer. Of a judge's answers (`TASK#ROLE`) only the request key is stored."""
         head = output_head(line)
         if "#" in head.task:
             self.calls[_hash(head.task, head.key)] = offset
@@ -253,7 +254,7 @@ class JournalIndex:
         self._measure(row, head)
 
     def _measure(self, row: int, head: OutputHead) -> None:
-        """Write the size, time, confidence and usage of an answer into the columns of its row."""
+        """Write the size, time, confidence and usage of an answer to the columns of its row."""
         answer = head.output
         self.failed[row] = answer.error is not None
         self.small["chars"][row] = answer_length(head)
@@ -264,7 +265,7 @@ class JournalIndex:
             self._count_tokens(row, answer.usage)
 
     def _count_tokens(self, row: int, usage: UsageHead) -> None:
-        """Store the input and output tokens of an answer in the columns of its row. Invalid counts are ignored."""
+        """Write the input and output tokens of an answer to the columns of its row. Invalid counts are ignored."""
         tokens_in = usage.input_tokens
         tokens_out = usage.output_tokens
         if type(tokens_in) is int and 0 <= tokens_in <= LARGEST:
@@ -320,7 +321,7 @@ class JournalIndex:
         row: int,
         values: Mapping[str, float | None],
     ) -> None:
-        """Write the values of a score into the columns of their metrics, except metrics beyond `MOST_METRICS`."""
+        """Write the values of a score to the columns of their metrics, except for metrics beyond `MOST_METRICS`."""
         for name, value in values.items():
             column = self.metrics.get(name)
             if column is None:
@@ -331,7 +332,7 @@ class JournalIndex:
             column[row] = math.nan if value is None else value
 
     def _forget_values(self, row: int, scorer: str) -> None:
-        """Remove the values of an earlier verdict of the same scorer."""
+        """Remove the values of the scorer's earlier verdict."""
         for name, column in self.metrics.items():
             if name == scorer or name.startswith(f"{scorer}."):
                 column[row] = math.nan
@@ -362,7 +363,7 @@ class JournalIndex:
             self.tags[name][row] = code
 
     def _recall(self) -> None:
-        """Rebuild the data that `read_on` needs, for an index that was loaded from a file."""
+        """Rebuild the data that only `read_on` needs, after the index was loaded from a file."""
         self._outcome_codes = _codes_of(self.outcomes)
         self._tag_codes = {}
         for name, values in self.tag_values.items():

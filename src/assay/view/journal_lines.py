@@ -1,10 +1,12 @@
 """Read lines of a journal for the index: the parts that become columns, and the words to search.
 
-Only the members that the index needs are decoded, because decoding is the main cost of indexing a long journal.
+Only the members that the index needs are decoded, because decoding is the main cost of
+indexing a long journal.
 
-The words to search are stored in lower case, line by line, in compressed blocks. A search decompresses one block after
-another, so it needs little memory. Field names and digests of the journal are not searched. Compressed words take about
-a sixth of the journal.
+The words to search are stored in lower case, line by line, in compressed blocks. A
+search decompresses one block after another, so it needs little memory. The field names
+and digests of the journal are not searched. Compressed words take about a sixth of the
+journal's size.
 """
 
 import json
@@ -41,7 +43,7 @@ class _Turn(msgspec.Struct, gc=False):
 
 
 class OutputHead(msgspec.Struct, gc=False):
-    """The members of an answer's line that a list of samples needs."""
+    """The members of an answer's line that are needed in a list of samples."""
 
     task: str
     model: str
@@ -61,7 +63,7 @@ class _Why(msgspec.Struct, gc=False):
 
 
 class ScoreHead(msgspec.Struct, gc=False):
-    """The members of a verdict's line that a list of samples needs."""
+    """The members of a verdict's line that are needed in a list of samples."""
 
     task: str
     model: str
@@ -83,7 +85,7 @@ _Head = TypeVar("_Head", OutputHead, ScoreHead)
 
 
 def _reader(kind: type[_Head]) -> Callable[[bytes], _Head]:
-    """Return a decoder of a line. Lines with huge numbers or lone surrogates take a slower path."""
+    """Return a decoder of lines. Lines with huge numbers or lone surrogates are decoded by a slower method."""
     fast = msgspec.json.Decoder(kind).decode
 
     def read(line: bytes) -> _Head:
@@ -145,7 +147,7 @@ def answer_length(head: OutputHead) -> int:
 
 
 def confidence(likelihoods: object) -> float:
-    """Return the probability of the likeliest continuation among all; nan for fewer than two continuations."""
+    """Return the probability of the most likely continuation among all; NaN for fewer than two continuations."""
     if not isinstance(likelihoods, list) or len(likelihoods) < 2:
         return math.nan
     try:
@@ -157,7 +159,7 @@ def confidence(likelihoods: object) -> float:
 
 
 def number(value: object) -> float:
-    """Return the value as a float; nan if it is not a number."""
+    """Return the value as a float; NaN if it is not a number."""
     if type(value) is int or type(value) is float:
         return float(value)
     return math.nan
@@ -202,7 +204,10 @@ LEVEL = 1
 
 
 class TextLog:
-    """A searchable log of texts, stored compressed. Texts are numbered from 0 in the order in which they are added."""
+    """A compressed log of texts that can be searched.
+
+    Texts are numbered from 0 in the order in which they are added.
+    """
 
     def __init__(self) -> None:
         self._blocks: list[bytes | Future[bytes]] = []
@@ -215,7 +220,7 @@ class TextLog:
         """A thread that compresses blocks while lines are read; compression releases the interpreter lock."""
 
     def append(self, text: str) -> None:
-        """Add the next text. A NUL separates texts, so one inside a text becomes a blank."""
+        """Append the next text. A NUL in it becomes a blank, because NUL separates texts."""
         self._open.append(text.replace("\0", " ") if "\0" in text else text)
         self._size += len(text)
         self._count += 1
@@ -223,7 +228,7 @@ class TextLog:
             self.seal()
 
     def seal(self) -> None:
-        """Finish the current block."""
+        """Compress the current block."""
         if self._open:
             self.firsts.append(self._count - len(self._open))
             compress = zstandard.ZstdCompressor(level=LEVEL).compress
@@ -237,7 +242,7 @@ class TextLog:
         firsts: "array[int]",
         count: int,
     ) -> None:
-        """Fill an empty log with stored blocks."""
+        """Fill an empty log with blocks from a file."""
         self._blocks = [*blocks]
         self.firsts = firsts
         self._count = count

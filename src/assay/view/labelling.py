@@ -1,8 +1,9 @@
 """Human labels: which sample to show next, how far people and scorer agree, and the corrected value.
 
-Samples are drawn at random with a seed, and shown without model, judge and scores. Labels give the agreement
-with the scorer (kappa), the agreement among people (alpha), and a corrected value of the scorer. Ratings on a
-scale use quadratic-weighted kappa and ordinal alpha; right or wrong uses the plain ones.
+Samples are drawn at random with a seed, and shown without model, judge and scores. From
+the labels come the agreement with the scorer (kappa), the agreement among people
+(alpha), and a corrected value of the scorer. Ratings on a scale use quadratic-weighted
+kappa and ordinal alpha; right or wrong uses the unweighted ones.
 """
 
 import math
@@ -22,7 +23,7 @@ from .run_view import RunView
 
 MOST_ASKED = 1000
 MOST_STEPS = 11
-"""The most steps of a scale that is labelled with one key per step; a longer scale is labelled right or wrong."""
+"""The maximum number of steps of a scale with one key for each. With a longer scale, people label right or wrong."""
 RIGHT_OR_WRONG: Ends = (0.0, 1.0)
 
 
@@ -67,7 +68,7 @@ def blind_sample(run: RunView, row: int) -> dict[str, Any]:
 
 
 def choices_of(scale: Sequence[float] | None) -> list[dict[str, Any]]:
-    """Return the labels a person may choose from, each with its key."""
+    """Return the labels that a person may choose from, each with its key."""
     low, high = ends_of(scale)
     if not _has_steps(low, high):
         return [
@@ -84,14 +85,14 @@ def choices_of(scale: Sequence[float] | None) -> list[dict[str, Any]]:
 
 
 def ends_of(scale: Sequence[float] | None) -> Ends:
-    """Return the lowest and the highest label of a scale; 0 and 1 if it is not known."""
+    """Return the lowest and the highest label of a scale; 0 and 1 if the scale is unknown."""
     if not scale:
         return RIGHT_OR_WRONG
     return float(scale[0]), float(scale[1])
 
 
 def _has_steps(low: float, high: float) -> bool:
-    """Return True if the scale has few enough whole numbers from `low` to `high` for a key each."""
+    """Return True if there are few enough whole numbers from `low` to `high` to have a key for each."""
     if (low, high) == RIGHT_OR_WRONG or low != int(low) or high != int(high):
         return False
     return 2 < high - low + 1 <= MOST_STEPS
@@ -104,8 +105,9 @@ def check_label(
 ) -> None:
     """Raise if a label is not a number on the scorer's scale.
 
-    `described` is the entry of the task × model, from `described_cells`. A label of None means that the person could
-    not tell. A scorer without known ends takes any finite number.
+    `described` is the entry of the task × model, from `described_cells`. The label None
+    means that the person could not decide. If the scale has no known ends, any finite
+    number is valid.
     """
     if value is None:
         return
@@ -158,7 +160,7 @@ def add_label(
     by: str,
     note: str = "",
 ) -> None:
-    """Store the label that a person gave a row; raise if it is not on the scale or has no name."""
+    """Store a person's label of a row. Raise if the label is not on the scale or the person has no name."""
     index = run.index
     if not 0 <= row < len(index):
         raise UsageError(f"the run has no sample in row {row}")
@@ -270,7 +272,7 @@ def _step(
     scale: Ends,
     is_rating: bool,
 ) -> float:
-    """Return the scorer's value in the form of a label: the nearest whole rating, or 1 (right) or 0 (wrong)."""
+    """Return the scorer's value as a label: the nearest whole rating, or 1 (right) or 0 (wrong)."""
     if is_rating:
         return float(round(value))
     return float(value >= (scale[0] + scale[1]) / 2)
@@ -280,7 +282,7 @@ def _among_people(
     opinions: Mapping[int, Mapping[str, Any]],
     is_rating: bool,
 ) -> dict[str, Any]:
-    """Return Krippendorff's alpha among people and its name; alpha is None if only one person labelled."""
+    """Return Krippendorff's alpha among people, and its name. Alpha is None if only one person has labelled."""
     people = sorted({by for labels in opinions.values() for by in labels})
     alpha = None
     if len(people) > 1:
@@ -297,12 +299,12 @@ def _among_people(
 
 
 def two_digits(value: float) -> str:
-    """Return a number with two decimals; small negative numbers become 0.00, not -0.00."""
+    """Return a number with two decimals. A small negative number becomes 0.00, not -0.00."""
     return f"{round(value, 2) + 0.0:.2f}"
 
 
 def _mean_label(labels: Mapping[str, Any]) -> float | None:
-    """Return the mean of the labels that people gave one answer; None if everyone was undecided."""
+    """Return the mean of people's labels of one answer; None if everyone was undecided."""
     return _mean([value for value in labels.values() if value is not None])
 
 

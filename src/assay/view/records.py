@@ -1,6 +1,7 @@
 """One sample for a page: its rounds, its verdicts and the calls of helper models, from their journal lines.
 
-Long texts are cut and marked as cut; the whole record is available as text. Media are named by their digest.
+Long texts are cut and marked as cut; the whole record is available as text. Media are
+identified by their digest.
 """
 
 import json
@@ -26,7 +27,7 @@ MOST_TOKENS = 2000
 
 @dataclass(slots=True)
 class Record:
-    """The decoded lines of one row."""
+    """The decoded journal lines of one sample."""
 
     task: str
     model: str
@@ -63,7 +64,7 @@ class Record:
         }
 
     def last_results(self) -> list[Any]:
-        """Return what tools returned for the calls in the last answer."""
+        """Return the results of the tool calls in the last answer."""
         parts: list[Any] = []
         for line in self.results:
             for candidate in line.get("output", {}).get("candidates", ()):
@@ -78,7 +79,7 @@ class Record:
         )[:LONGEST_RAW]
 
     def media(self) -> Iterator[Mapping[str, Any]]:
-        """Yield every image, audio and video that the lines name: kind, digest, and the path if it is a data file."""
+        """Yield every image, audio clip and video in the lines: its kind, digest, and path if it is a data file."""
         for line in (*self.rounds, *self.results, *self.calls):
             for turn in line.get("prompt", ()):
                 yield from _media_parts(
@@ -157,7 +158,7 @@ def snippet_of(
     lines: tuple[int, int],
     file: BinaryIO,
 ) -> dict[str, Any]:
-    """Return the beginnings of a row's question and answer; for a sample that was never sent, the reason."""
+    """Return the beginnings of a row's question and answer; the reason instead, for a sample that was not sent."""
     answer, verdict = lines
     snippet: dict[str, Any] = {"row": row, "question": "", "answer": "", "target": ""}
     if answer != NONE:
@@ -226,7 +227,7 @@ def _media_parts(content: object) -> Iterator[Mapping[str, Any]]:
 
 
 def _round(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return prompt and answer of a round, without fields that a page does not show."""
+    """Return the prompt and answer of a round, without fields that a page does not show."""
     names = ("model", "round", "prompt", "continuations", "details", "key", "follows")
     plain = {name: line[name] for name in names if name in line}
     output = dict(line.get("output", {}))
@@ -265,7 +266,7 @@ def _slim(
     value: object,
     limit: int | None,
 ) -> object:
-    """Cut long texts in JSON and note their lengths; with `limit` None, only remove paths of this machine."""
+    """Cut long texts in JSON and add their lengths. With `limit` None, only remove paths of this machine."""
     if isinstance(value, str):
         if limit is not None and len(value) > limit:
             return f"{value[:limit]}… [{len(value) - limit:,} more characters: open the raw record]"

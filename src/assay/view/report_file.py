@@ -1,7 +1,7 @@
 """`report.html`: one file with results, charts, selected samples with their media, and methods.
 
-Failed samples come first, then those with low scores, then others. If there are too many, a choice is spread evenly
-over the data.
+Failed samples come first, then those with low scores, then others. If there are too
+many, the selected ones are spread evenly over the data.
 """
 
 import math
@@ -25,9 +25,9 @@ from .saved_pages import SavedRun, comparisons, data_address, saved_runs, single
 SAMPLES = 24
 """Default number of samples per run."""
 MOST_MEDIA_BYTES = 24 << 20
-"""Maximum size of the media in a report. Further media are only named."""
+"""Maximum size of the media in a report. Of other media only the names are given."""
 FLIPS_WITH_TEXT = 60
-"""How many changed samples per metric are shown with question and answer."""
+"""The number of changed samples per metric that are shown with question and answer."""
 CSV_COLUMNS = (
     "run",
     "task",
@@ -67,7 +67,7 @@ def html_report(
     folders: Sequence[Path],
     samples: int = SAMPLES,
 ) -> str:
-    """Return the report as one page."""
+    """Return the report as one HTML page."""
     opened = open_runs(folders)
     runs = [run for run, _ in opened]
     budget = _Budget(MOST_MEDIA_BYTES)
@@ -110,7 +110,8 @@ def _changed_rows(pages: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
 def choose(run: RunView, most: int) -> list[int]:
     """Choose at most `most` rows to show: failures first, then low scores, then the others.
 
-    If there are more rows, each kind gets a share of `most`, and its rows are spread evenly over the data.
+    If there are more rows, each of these kinds gets a share of `most`, and its rows are
+    spread evenly over the data.
     """
     kinds = _by_kind(run.columns())
     shares = {"failed": most // 2, "low": most // 4, "rest": most // 4}
@@ -125,7 +126,7 @@ def choose(run: RunView, most: int) -> list[int]:
 
 
 def _by_kind(columns: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Return the rows in three lists by name: `failed` (not scored), `low` (below the best score), `rest`."""
+    """Return the rows as three lists by name: `failed` (not scored), `low` (below the best score), `rest`."""
     kinds: dict[str, list[int]] = {"failed": [], "low": [], "rest": []}
     for index, row in enumerate(rows_of(columns)):
         code = columns["cell"][index] if columns["cell"] else 0
@@ -163,7 +164,7 @@ def _spread(
     rows: Sequence[int],
     count: int,
 ) -> list[int]:
-    """Return `count` of the rows, at equal distances."""
+    """Return `count` of the rows, at equal distances from each other."""
     if len(rows) <= count or count <= 0:
         return list(rows[: max(0, count)])
     chosen_rows = []
@@ -173,7 +174,7 @@ def _spread(
 
 
 class _Budget:
-    """Collects the media that are stored inside the page, up to a total size. Further media are only counted."""
+    """The media stored inside the page, up to a total size. Further media are only counted."""
 
     def __init__(self, room: int) -> None:
         self._room = room

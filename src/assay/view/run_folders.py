@@ -35,7 +35,7 @@ MOST_RESULTS = 40
 
 
 class RunFolders:
-    """The runs of a folder. Each list of runs searches the folder again; a known run keeps its index."""
+    """The runs of a folder. The folder is searched for each list of runs; the index of a known run is reused."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -114,7 +114,10 @@ class RunFolders:
 
 
 def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
-    """Return a function that finds the media in the data files of a task and model. A shared file is read once."""
+    """Return a function that finds the media in the data files of a task and model.
+
+    A file that several of them share is read once.
+    """
     by_files: dict[tuple[Path, ...], DataMedia] = {}
 
     def inside(task: str, model: str) -> DataMedia | None:
@@ -131,14 +134,14 @@ def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
 
 
 def _is_results(path: Path) -> bool:
-    """Return True for results of another tool. A folder is recognised by its name, not by the files inside."""
+    """Return True if a path has results of another tool. A folder is recognised by its name, not by its files."""
     if path.is_dir():
         return is_result_name(path)
     return holds_results(path)
 
 
 def run_paths(root: Path, depth: int = 0) -> Iterator[Path]:
-    """Yield run folders, and results of other tools, at and below a folder.
+    """Yield the run folders in a folder (or itself), and the results of other tools.
 
     Links are not followed, and run folders are not searched.
     """
@@ -163,7 +166,7 @@ def run_paths(root: Path, depth: int = 0) -> Iterator[Path]:
 
 
 def listed(run: RunView) -> dict[str, Any]:
-    """Return the entry of a run in the list. For an unreadable run it has the reason."""
+    """Return the entry of a run in the list. For an unreadable run it contains the reason."""
     plain: dict[str, Any] = {"id": run.id, "name": run.name, "live": run.is_live}
     try:
         manifest, summary = run.documents()
@@ -198,7 +201,7 @@ def result_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def metric_domains(runs: Sequence[RunView]) -> dict[str, list[float]]:
-    """Return the range of each metric's axis: the same in the list and on the page of every run."""
+    """Return the range of each metric's axis, which is the same in the list and on the page of every run."""
     rows: dict[str, list[Mapping[str, Any]]] = {}
     for run in runs:
         try:
@@ -212,7 +215,7 @@ def metric_domains(runs: Sequence[RunView]) -> dict[str, list[float]]:
 
 
 def _domain(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Return the range that holds all values of a metric, with their intervals and groups."""
+    """Return the range that contains all values of a metric, with their intervals and groups."""
     scale = None
     numbers = []
     for row in rows:
@@ -252,7 +255,7 @@ def runs_document(
     runs: Sequence[RunView],
     folder: str,
 ) -> dict[str, Any]:
-    """Return the list of runs of a folder, with the axes of their metrics."""
+    """Return the list of runs of a folder as JSON, with the axes of their metrics."""
     return {
         "folder": folder,
         "domains": metric_domains(runs),
@@ -261,7 +264,10 @@ def runs_document(
 
 
 def stopped(manifest: Mapping[str, Any]) -> str:
-    """Return the status of a run to which no process writes. A run that is still marked `running` was killed."""
+    """Return the status of a run to which no process is writing.
+
+    If it is still marked `running`, the run was killed.
+    """
     status = str(manifest.get("status", "unknown"))
     return "killed" if status in ("running", "new") else status
 

@@ -1,10 +1,11 @@
 """Find media for pages by their digest, also inside data files, and check their bytes.
 
-A medium is served only if a record names it, its bytes have the recorded digest, and browsers show its kind
-without running anything. SVG and HTML are never served.
+A medium is served only if a record contains its digest, its bytes have that digest, and
+browsers show media of its kind without running anything. SVG and HTML are never served.
 
-Media inside data files are base64 in a TSV or bytes in Parquet. A run records only the digests of its media. `run.json`
-names its data files. They are read row by row until the medium is reached, and its position is remembered. The bytes
+Media inside data files are base64 in a TSV or bytes in Parquet. A run records only the
+digests of its media, and the names of its data files in `run.json`. These files are
+read row by row until the medium is reached, and its position is remembered. The bytes
 are returned only if they have the recorded digest.
 """
 
@@ -27,11 +28,11 @@ from .records import Record
 
 LARGEST_FILE = 8 << 30
 SHORTEST = 64
-"""Texts with fewer characters are not examined for base64."""
+"""The minimum length of a text that may be base64 of a medium."""
 
 
 class DataMedia:
-    """The media inside some data files."""
+    """The media inside data files, found by their digest."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = [path for path in files if _is_readable(path)]
@@ -67,7 +68,7 @@ class DataMedia:
         return None
 
     def _onwards(self, digest: str) -> bytes | None:
-        """Read the files that were not read yet, and note the media in them."""
+        """Read the files that have not been read yet, and record the media in them."""
         content = None
         while self._done < len(self._files) and content is None:
             path = self._files[self._done]
@@ -110,7 +111,7 @@ def _media_of(
     path: Path,
     only: int | None = None,
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield row number and bytes of the media in a file, or only those in the row `only`."""
+    """Yield the row number and bytes of each medium in a file. With `only`, read only this row."""
     try:
         for number, row in enumerate(open_file(path).rows()):
             if only is not None and number < only:
@@ -124,7 +125,7 @@ def _media_of(
 
 
 def _inside(value: object) -> Iterator[bytes]:
-    """Yield every value of a row that is an image, audio or video, judged by its first bytes."""
+    """Yield every value of a row that is an image, audio or video by its first bytes."""
     if isinstance(value, str):
         if len(value) >= SHORTEST and is_inline(value):
             try:
@@ -175,14 +176,16 @@ class Found:
 
 
 class MediaShelf:
-    """The media of one run."""
+    """The media of one run, stored or in its data files."""
 
     def __init__(
         self,
         blobs: Blobs,
         inside: Callable[[str, str], DataMedia | None] = lambda task, model: None,
     ) -> None:
-        """Take the stored media of a run; `inside` returns the media in the data files of a task and model."""
+        """Take the stored media of a run, and a function `inside` that returns the
+        media in the data files of a task and model.
+        """
         self._blobs = blobs
         self._inside = inside
         self._checked: dict[Path, tuple[int, int, str]] = {}
@@ -191,7 +194,7 @@ class MediaShelf:
         self._lock = threading.Lock()
 
     def find(self, record: Record, digest: str) -> Found:
-        """Find a medium that a record names. Raise `DataError` with the reason if it cannot be shown."""
+        """Find the medium with a digest from a record. Raise `DataError` with the reason if it cannot be shown."""
         parts = [part for part in record.media() if part["sha256"] == digest]
         if not parts:
             raise DataError("this sample names no such medium")
@@ -288,9 +291,10 @@ def _possible_paths(
     path: Path,
     data: DataMedia | None,
 ) -> list[Path]:
-    """Return the paths at which a file may be found.
+    """Return the paths where a file may be.
 
-    A relative path starts in the folder in which the run was started. That is one of the folders above the data.
+    A relative path belongs to the folder in which the run was started, which is one of
+    the folders above the data.
     """
     if path.is_absolute() or data is None:
         return [path]

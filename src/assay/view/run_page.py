@@ -1,4 +1,4 @@
-"""Content of the page of a run: its results, faults and, while the run goes on, its progress."""
+"""Content of the page of a run: its results, its faults and, as long as it is running, its progress."""
 
 import shlex
 import time
@@ -21,9 +21,10 @@ def run_page(
     run: RunView,
     domains: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, Any]:
-    """Return the content of a run's page: numbers with their groups, settings, and methods in words.
+    """Return the content of a run's page: results with their groups, settings, and a description of the methods.
 
-    `domains` are the axes of the metrics over all runs that are shown; by default those of this run.
+    `domains` are the axes of the metrics over all runs that are shown; by default those
+    of this run.
     """
     plain = listed(run)
     if "error" in plain:
@@ -93,9 +94,9 @@ def _describe(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def damage_of(run: RunView) -> list[str]:
-    """Return what changed in a run folder since the run ended; nothing if the run goes on.
+    """Return what changed in a run folder after the run ended; nothing if the run is still going.
 
-    This reads every line and every medium again, so a page requests it after everything else.
+    This reads every line and every medium again, so a page requests it last.
     """
     if run.is_live:
         return []
@@ -109,7 +110,7 @@ MOST_POINTS = 200
 
 
 def progress(run: RunView) -> dict[str, Any]:
-    """Return for each task × model the samples answered and judged so far, failures by kind, and the running value."""
+    """Return the progress of each task × model: samples answered and judged, failures by kind, and the mean so far."""
     import numpy as np
 
     columns = run.columns()
@@ -162,7 +163,10 @@ def progress(run: RunView) -> dict[str, Any]:
 
 
 def _limit_of(manifest: Mapping[str, Any]) -> int | None:
-    """Return the number of samples given with `--limit`, else None. Data from a generator have no other total."""
+    """Return the number of samples given with `--limit`, else None.
+
+    It is needed for data from a generator, whose length is unknown.
+    """
     config = manifest.get("config")
     if isinstance(config, Mapping):
         limit = config.get("limit")
@@ -175,7 +179,9 @@ def _limit_of(manifest: Mapping[str, Any]) -> int | None:
 
 
 def _running(values: "NDArray[Any]") -> list[list[float]]:
-    """Return the points of a running mean: at most `MOST_POINTS` pairs of a number of values and their mean so far."""
+    """Return the points of a running mean: at most `MOST_POINTS` pairs of a number of
+    values and the mean of these values.
+    """
     import numpy as np
 
     if not len(values):

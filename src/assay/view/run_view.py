@@ -29,7 +29,9 @@ _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
 def json_bytes(value: object) -> bytes:
-    """Return a value as JSON. Unreadable text becomes the replacement character, unreadable numbers become null."""
+    """Return a value as JSON. Characters that cannot be encoded become the replacement
+    character, NaN and infinity null.
+    """
     try:
         return _encode(value)
     except (UnicodeEncodeError, OverflowError, TypeError, ValueError):
@@ -57,7 +59,7 @@ MOST_ROWS = 500
 SCORED = "scored"
 
 _Summary = tuple[Any, dict[str, Any], dict[str, Any]]
-"""The state of the files when they were last read, and the contents of `run.json` and `summary.json`."""
+"""The contents of `run.json` and `summary.json`, and the state of the files when they were read."""
 
 
 class RunView:
@@ -113,7 +115,7 @@ class RunView:
         return is_locked(self.layout.lock)
 
     def documents(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return `run.json` and `summary.json`.
+        """Return the contents of `run.json` and `summary.json`.
 
         The second is empty if it does not belong to the current state of the run.
         """
@@ -132,8 +134,9 @@ class RunView:
     def columns(self) -> dict[str, Any]:
         """Return the samples of the last table as columns, in the order of the data.
 
-        For a run in progress these are the samples so far. The column `row` is absent if each row number equals the
-        sample's position, `cell` if there is only one task × model.
+        For a run in progress these are the samples so far. The column `row` is absent
+        if each row number equals the index of its sample, `cell` if there is only one
+        task × model.
         """
         with self._lock:
             return self._columns()
@@ -163,7 +166,7 @@ class RunView:
             return places[np.lexsort((epoch[places], order[places], cell[places]))]
 
     def cells(self) -> list[dict[str, Any]]:
-        """For each task × model: task, model, and the metric that a list shows first, with scale and direction."""
+        """For each task × model: its task, its model, and the metric shown first, with scale and direction."""
         with self._lock:
             return self._cells(self.index)
 
@@ -224,7 +227,7 @@ class RunView:
         return columns
 
     def snippets(self, rows: Iterable[int]) -> list[dict[str, Any]]:
-        """Return the beginnings of question and answer for each of the rows."""
+        """Return the beginning of the question and of the answer for each of the rows."""
         with self._lock:
             index = self.index
             lines_of_rows = [
@@ -260,7 +263,7 @@ class RunView:
         return record
 
     def _cells(self, index: JournalIndex) -> list[dict[str, Any]]:
-        """Return for each task × model its names, its results by metric, and the metric that a list shows first."""
+        """Return, for each task × model, its names, its results by metric, and the metric shown first."""
         manifest, summary = self.documents()
         cells = []
         described = {}
@@ -304,7 +307,7 @@ class RunView:
         cell: "NDArray[Any]",
         epoch: "NDArray[Any]",
     ) -> "NDArray[Any]":
-        """Return a boolean array that marks the rows whose answers the last table of results counts."""
+        """Return a boolean array that marks the rows whose answers are counted in the last table of results."""
         import numpy as np
 
         manifest, summary = self.documents()
@@ -326,7 +329,7 @@ class RunView:
         return counted
 
     def _outcomes(self, index: JournalIndex, rows: "NDArray[Any]") -> "NDArray[Any]":
-        """Return the outcome of each row as a code: with several scorers the first outcome other than `scored`."""
+        """Return the outcome of each row as a code. If scorers differ, it is the first outcome other than `scored`."""
         import numpy as np
 
         manifest, _ = self.documents()
@@ -365,7 +368,7 @@ def _metric_without_table(
 
 
 def rows_of(columns: Mapping[str, Any]) -> list[int]:
-    """Return the row of each sample in the columns."""
+    """Return the row of each sample, from the columns."""
     rows = columns["row"]
     if rows is None:
         return list(range(columns["n"]))
@@ -373,7 +376,7 @@ def rows_of(columns: Mapping[str, Any]) -> list[int]:
 
 
 def _round(column: "NDArray[Any]", digits: int = 6) -> list[float]:
-    """Return a column as a list: integers if all values are whole, else floats rounded to `digits` places."""
+    """Return a column as a list: integers if all values are whole, otherwise floats rounded to `digits` places."""
     import numpy as np
 
     if np.isfinite(column).all() and (column == np.round(column)).all():
@@ -382,7 +385,7 @@ def _round(column: "NDArray[Any]", digits: int = 6) -> list[float]:
 
 
 def _changed_at(file: Path) -> int:
-    """Return the time of the last change in nanoseconds; 0 if the file does not exist."""
+    """Return the time of a file's last change in nanoseconds; 0 if it does not exist."""
     if not file.exists():
         return 0
     return file.stat().st_mtime_ns

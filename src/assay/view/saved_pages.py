@@ -1,13 +1,15 @@
 """Save runs as pages: the app and its data as a folder for any file host, or as one file.
 
-`columns`, `rows` and `samples` are chunks of one run; `places` says which chunk contains a row. Media are named by
-their digest, and the caller decides where they are stored: in a folder, or in the page itself.
+`columns`, `rows` and `samples` are chunks of one run; `places` has the chunk of each
+row. Media are named by their digest, and the caller decides where they are stored: in a
+folder, or in the page itself.
 
-If everything is in one file, the modules become functions of one inline script, and the page allows only this script
-and its style, by digest. No build tool is needed, because imports in the app are single lines of one form.
+In a single file, the modules become functions of one inline script. The page allows
+only this script and its style, by digest. No build tool is needed, because imports in
+the app are single lines of one form.
 
-A folder has the app, indexes and chunks of samples, media and thumbnails. It needs no server code and no range
-requests: a page reads small JSON files next to it.
+A folder has the app, indexes and chunks of samples, media and thumbnails. It needs no
+server code and no range requests: a page reads small JSON files next to it.
 """
 
 import base64
@@ -47,7 +49,7 @@ _EXPORT = re.compile(
 
 
 def assets() -> dict[str, bytes]:
-    """Return the files next to the page. Modules are joined, because browsers fetch only a few files at once."""
+    """Return the files of the app. Its modules are joined, because browsers fetch only a few files at once."""
     return {
         ALL: inline_script().encode(),
         **{
@@ -59,7 +61,7 @@ def assets() -> dict[str, bytes]:
 
 
 def folder_page() -> str:
-    """Return the HTML page of a bundle, which reads files instead of asking a server.
+    """Return the HTML page of a bundle, which reads files instead of calling a server.
 
     Opened directly from disk, it shows instructions.
     """
@@ -74,7 +76,7 @@ def single_page(
     documents: Mapping[str, Any],
     title: str,
 ) -> str:
-    """Return an HTML page that contains everything: the documents as data, the modules as one script."""
+    """Return an HTML page that contains everything: the documents as data, and the modules as one script."""
     style = (APP / "style.css").read_text("utf-8")
     script = inline_script()
     policy = (
@@ -149,13 +151,15 @@ SAMPLES_A_CHUNK = 100
 CHARACTERS_A_CHUNK = 600_000
 
 Keep = Callable[[Found, str], str | None]
-"""A function that stores a medium in one of its forms (`full` or `small`) and returns its address for a page; `None` if
-it does not store it."""
+"""A function that stores a medium in one of its forms (`full` or `small`) and returns its address for a page.
+
+It returns None if it does not store the medium.
+"""
 
 
 @dataclass(slots=True)
 class SavedRun:
-    """One run as named JSON documents, which are made one after another to save memory."""
+    """One run as named JSON documents. Each is made when it is read, to save memory."""
 
     run: RunView
     shelf: MediaShelf
@@ -165,10 +169,10 @@ class SavedRun:
     domains: Mapping[str, Sequence[float]] | None = None
     """The axes of the metrics over all saved runs."""
     listed: Sequence[int] = ()
-    """Further rows of which only the beginnings of question and answer are saved."""
+    """Further rows, of which only the beginnings of question and answer are saved."""
 
     def documents(self) -> Iterator[tuple[str, Any]]:
-        """Yield name and content of each document."""
+        """Yield the name and content of each document."""
         run = self.run
         columns = run.columns()
         rows: list[int] = rows_of(columns)
@@ -273,7 +277,7 @@ def _with_addresses(
     value: object,
     media: Mapping[str, Mapping[str, Any]],
 ) -> object:
-    """Return a copy of JSON data in which every medium also has the addresses of its files."""
+    """Return a copy of JSON data with the addresses of its files added to each medium."""
     if isinstance(value, Mapping):
         plain = {}
         for name, inner in value.items():
@@ -298,7 +302,7 @@ def _length(value: object) -> int:
 
 
 MOST_COMPARED = 8
-"""With more runs than this, the bundle contains no comparisons of pairs."""
+"""The maximum number of runs in a bundle that are compared in pairs."""
 ROBOTS = "User-agent: *\nDisallow: /\n"
 _SUFFIX = {type: f".{kind}" for kind, type in TYPES.items()}
 
@@ -370,7 +374,7 @@ def _documents(
 
 
 def comparisons(runs: Sequence[RunView]) -> Iterator[tuple[str, Any]]:
-    """Yield name and content of the comparison page for every pair of runs that can be compared."""
+    """Yield the name and content of the comparison page for every pair of runs that can be compared."""
     for before, after in permutations(runs, 2) if len(runs) <= MOST_COMPARED else ():
         try:
             page = comparison_page(before, after)
@@ -381,7 +385,7 @@ def comparisons(runs: Sequence[RunView]) -> Iterator[tuple[str, Any]]:
 
 
 class _Copies:
-    """Copies the media of samples into the bundle, each once."""
+    """Copies the media of samples into the bundle, each of them once."""
 
     def __init__(self, target: Path, shelf: MediaShelf) -> None:
         self._target = target

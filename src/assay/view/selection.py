@@ -1,6 +1,7 @@
 """Select and sort samples of a run by outcome, verdict, tag, words or an expression.
 
-Only the columns of the index are used, so that no journal line is read for a sample that is not shown.
+Only the columns of the index are used, so that no journal line is read for a sample
+that is not selected.
 """
 
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ class Wanted:
     where: str = ""
     words: str = ""
     sort: str = ""
-    """The column to sort by; with a `-` before it, from high to low."""
+    """The column to sort by. With a leading `-`, the order is from high to low."""
 
     @property
     def is_choice(self) -> bool:
@@ -69,16 +70,16 @@ class SampleColumns:
 
     @cached_property
     def cells(self) -> list[dict[str, Any]]:
-        """Task, model, headline metric, scale and direction of each task × model, in the order of their codes."""
+        """The task, model, first metric, scale and direction of each task × model, in the order of their codes."""
         return self.run.cells()
 
     @cached_property
     def codes(self) -> "NDArray[Any]":
-        """The code of each sample's task and model."""
+        """For each sample, the code of its task and model."""
         return self._small("cell")
 
     def numbers(self, name: str) -> "NDArray[Any] | None":
-        """Return a column of numbers; `None` if no column of numbers has this name."""
+        """Return the column of numbers with this name; None if there is none."""
         import numpy as np
 
         if name == "score":
@@ -101,7 +102,7 @@ class SampleColumns:
     def texts(self, name: str) -> tuple[Sequence[str | None], Any] | None:
         """Return the distinct texts of a column, and for each sample the index of its text.
 
-        Return None if no text column has this name.
+        Return None if there is no text column of this name.
         """
         import numpy as np
 
@@ -211,7 +212,8 @@ def _wrong(columns: SampleColumns) -> "NDArray[Any]":
 def _failed(columns: SampleColumns) -> "NDArray[Any]":
     """Return a boolean array: True for each sample that failed.
 
-    These are the samples without a score. In a task where no sample has its own score, they are the failed answers.
+    These are the samples without a score. In a task whose samples have no scores of
+    their own, they are the failed answers.
     """
     import numpy as np
 

@@ -1,11 +1,12 @@
 """The viewer's server: the files of the app, its data as JSON, and limits on connections.
 
-No path comes from a request: a run is requested by its id, a sample by its row, a medium by its sample and digest.
-Labels are the only thing that can be written.
+A request cannot name a path: a run is requested by its id, a sample by its row, a
+medium by its sample and digest. Only labels can be written.
 
-The number of connections and their time are limited, because uvicorn closes connections that are idle after an answer,
-but not those that never finish a request, nor those that never read the answer. A browser with the cookie may read as
-slowly as it likes, since it may be playing a video.
+The number of connections and their duration are limited. uvicorn closes connections
+that are idle after an answer, but not those that never finish a request, nor those that
+never read the answer. A browser with the cookie may read as slowly as it likes, because
+it may be playing a video.
 """
 
 import asyncio
@@ -86,14 +87,14 @@ class Query:
         self._values = values
 
     def text(self, name: str) -> str:
-        """Return the text of a required parameter; raise if it is missing."""
+        """Return the text of a required parameter. Raise if it is missing."""
         value = self._values.get(name)
         if not value or len(value) > 20_000:
             raise UsageError(f"the address lacks {name!r}")
         return value
 
     def number(self, name: str) -> int:
-        """Return the number in a required parameter; raise if it is missing or not a number."""
+        """Return the number in a required parameter. Raise if it is missing or not a number."""
         value = self.text(name)
         if not value.isdecimal() or len(value) > 11:
             raise UsageError(f"{name}={value[:20]!r} is not a number")
@@ -128,11 +129,11 @@ ANSWERS: Mapping[str, Callable[[Query], Any]] = {
     "blind": lambda q: blind_sample(q.run(), q.number("row")),
     "live": lambda q: progress(q.run()),
 }
-"""The functions that answer `/api/NAME` with plain data."""
+"""The functions for the addresses `/api/NAME`, which return JSON data."""
 
 
 class Site:
-    """The handlers of all addresses of the viewer."""
+    """The handlers of all requests to the viewer."""
 
     guard: Guard
 
@@ -140,7 +141,7 @@ class Site:
         self._folders = folders
 
     async def page(self, request: Request) -> Response:
-        """Return the page. The part of the address after `#` selects what it shows, and is not sent to the server."""
+        """Return the page. The part of the address after `#` selects its content, and is not sent to the server."""
         return FileResponse(APP / "index.html", media_type="text/html")
 
     async def asset(self, request: Request) -> Response:
@@ -156,7 +157,7 @@ class Site:
         return FileResponse(assets[name], media_type=ASSET_TYPES[assets[name].suffix])
 
     async def session(self, request: Request) -> Response:
-        """Return the cookie for the token of the link."""
+        """Return the cookie in exchange for the token of the link."""
         cookie = self.guard.exchange((await request.body())[:200].decode("latin-1"))
         if cookie is None:
             return _json(
@@ -165,7 +166,10 @@ class Site:
         return _json({"ok": True}, headers={"Set-Cookie": cookie})
 
     def answer(self, read: Callable[[Query], Any]) -> Callable[[Request], Any]:
-        """Turn a function from query to JSON data into an endpoint, whose errors become sentences for the page."""
+        """Make an endpoint from a function that takes a query and returns JSON data.
+
+        Errors become sentences for the page.
+        """
 
         async def endpoint(request: Request) -> Response:
             return await _respond(lambda: _json(read(self._query(request))))
@@ -187,7 +191,7 @@ class Site:
         return await _respond(work)
 
     async def label(self, request: Request) -> Response:
-        """Store a label: the only request that writes."""
+        """Store a label. This is the only request that writes."""
         body = await request.body()
 
         def work() -> Response:
@@ -261,7 +265,7 @@ class Site:
 
 
 async def _respond(work: Callable[[], Response]) -> Response:
-    """Call `work` and return its response; turn an error into a sentence for the page."""
+    """Call `work` and return its response. An error becomes a sentence for the page."""
     try:
         return await run_in_threadpool(work)
     except UsageError as error:
@@ -289,7 +293,7 @@ def _json(
 
 
 def bind(port: int | None) -> socket.socket:
-    """Return a socket bound to this machine's loopback address, at `port`, or else the usual port or any free one."""
+    """Return a socket on this machine's loopback address, at `port`; by default at the usual port or any free one."""
     for candidate in [port] if port is not None else [DEFAULT_PORT, 0]:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -313,9 +317,9 @@ def bind(port: int | None) -> socket.socket:
 
 MOST_CONNECTIONS = 256
 REQUEST_SECONDS = 8.0
-"""Seconds within which a connection must send a whole request with its body."""
+"""Seconds in which a client must send a whole request with its body."""
 ANSWER_SECONDS = 8.0
-"""Seconds within which a connection without the cookie must read the answer."""
+"""Seconds in which a client without the cookie must read the answer."""
 
 
 class LimitedProtocol(H11Protocol):
@@ -338,14 +342,14 @@ class LimitedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Handle received data. A complete request no longer has a deadline."""
+        """Handle received data, and remove the deadline once the request is complete."""
         super().handle_events()
         cycle = self.cycle
         if cycle is not None and not cycle.more_body and not cycle.response_complete:
             self._close_in(ANSWER_SECONDS, self._close_unknown)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Set the deadline for the next request."""
         self._await_request()
         super().on_response_complete()
 
@@ -376,7 +380,7 @@ class LimitedProtocol(H11Protocol):
 
 
 class ViewerServer(uvicorn.Server):
-    """A uvicorn server that calls a function once it listens."""
+    """A uvicorn server that calls a function when it starts to listen."""
 
     def __init__(
         self,
@@ -396,7 +400,7 @@ class ViewerServer(uvicorn.Server):
         self._when_listening = when_listening
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen, then call the function that the server was given."""
+        """Start to listen, then call the function that was passed to the server."""
         await super().startup(sockets)
         if self.started:
             self._when_listening()

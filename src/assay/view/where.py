@@ -1,11 +1,12 @@
-"""`--where 'score < 0.5 and tag.subject == "law"'`: a small language to choose samples, parsed here, never run as code.
+"""`--where 'score < 0.5 and tag.subject == "law"'`: a language to select samples, parsed here and never run as code.
 
     expression:  comparison | not E | E and E | E or E | ( E )
     comparison:  NAME (== != < <= > >=) VALUE | NAME ~ "words" | NAME in (VALUE, …) | NAME == none
     NAME:        score, id, epoch, task, model, outcome, seconds, chars, tokens_in, tokens_out, confidence,
                  a metric (`exact_match`, `metric."wer[none]"`), a tag (`tag.subject`, `tag."my tag"`)
 
-A sample without a value matches only `== none`. `~` searches words in a text, ignoring case.
+A sample without a value matches only `== none`. `~` searches words in a text, ignoring
+case.
 """
 
 import operator
@@ -48,12 +49,12 @@ class Columns(Protocol):
         """All names that an expression may use."""
 
     def numbers(self, name: str) -> "NDArray[Any] | None":
-        """Return a column of numbers, with `nan` for missing values; `None` if no column of numbers has this name."""
+        """Return the column of numbers with this name, with NaN for missing values; None if there is none."""
 
     def texts(self, name: str) -> "tuple[Sequence[str | None], Any] | None":
         """Return the distinct texts of a column, and for each sample the index of its text.
 
-        Return None if no text column has this name.
+        Return None if there is no text column of this name.
         """
 
 
@@ -65,7 +66,7 @@ class _Token:
 
 
 def chosen(expression: str, columns: Columns) -> "NDArray[Any]":
-    """Return a boolean array: True for each sample for which the expression holds."""
+    """Return a boolean array: True for each sample that matches the expression."""
     if len(expression) > LONGEST:
         raise UsageError(
             f"--where has {len(expression)} characters", fix=f"{LONGEST} will do"
@@ -74,7 +75,7 @@ def chosen(expression: str, columns: Columns) -> "NDArray[Any]":
 
 
 class _Parser:
-    """Reads an expression from left to right, and computes it while reading."""
+    """Parses an expression from left to right, and evaluates it at the same time."""
 
     def __init__(self, expression: str, columns: Columns) -> None:
         self.expression = expression

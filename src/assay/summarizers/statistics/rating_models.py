@@ -179,7 +179,8 @@ def _never_lost(
 ) -> list[str]:
     """Return a group of models that never lost or tied against the others.
 
-    If there is no such group the ratings exist (Ford 1957), and the result is empty.
+    The result is empty if every group lost or tied at least once: then the ratings exist
+    (Ford 1957).
     """
     beaten_by: dict[str, set[str]] = {name: set() for name in names}
     for battle in battles:
