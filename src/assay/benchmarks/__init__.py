@@ -1,1 +1,1 @@
-"""Shipped benchmarks, each family in one module that is loaded on first use."""
+"""The benchmarks of assay, each family in one module that is loaded on first use."""

@@ -1,8 +1,10 @@
 """BFCL v4 with several turns: the model uses simulated systems such as a file system, a shop or a car.
 
-Each user turn is over when the model answers without a call. The systems and the checker are those of the installed
-`bfcl-eval` package: it runs the model's calls and the right ones, and compares states and results after each turn. The
-package executes calls as Python text, so only plain calls of the offered functions are passed to it.
+A user turn ends when the model answers without a call. The systems and the checker are
+those of the installed `bfcl-eval` package. The checker runs the model's calls and the
+right ones, and compares states and results after each turn. The package executes calls
+as Python text, so only calls of the offered functions with literal arguments are passed
+to it.
 """
 
 import ast
@@ -31,20 +33,23 @@ CATEGORIES = (
     "multi_turn_long_context",
 )
 MOST_STEPS = 21
-"""After as many answers with calls in one turn, bfcl-eval ends the sample."""
+"""The number of answers with calls in one turn after which bfcl-eval ends the sample."""
 REFUSED_CALL = "call_that_is_not_plain()"
-"""A call that fails, because no such function exists. It replaces calls with anything but literal arguments."""
+"""A call of a function that does not exist, so that it fails.
+
+It replaces calls with arguments that are not literals.
+"""
 LARGEST = 10_000
 _SIZES = ("precision", "exponent")
-"""Names of arguments for which a large number would make the package compute for hours."""
+"""Names of arguments with which the package would compute for hours if they were large."""
 _counter = itertools.count()
 _execution = threading.Lock()
-"""Held while a call runs, because the systems share a library's global precision setting."""
+"""The lock for running a call, because the systems share a library's global precision setting."""
 
 
 @functools.cache
 def _modules() -> tuple[Any, Any, Any]:
-    """Return three modules of the package: for running calls, for checking samples, and its prompt texts."""
+    """Return three modules of the package: one runs calls, one checks samples, and one has the prompt texts."""
     load_bfcl()
     parts = "bfcl_eval.eval_checker.multi_turn_eval"
     with importing():
@@ -56,14 +61,14 @@ def _modules() -> tuple[Any, Any, Any]:
 
 @dataclass(frozen=True)
 class MultiTurnRows:
-    """The samples of a category in one mode, read from the installed package."""
+    """The samples of a category in one mode (`prompt` or function calling), read from the installed package."""
 
     category: str
     mode: str = FC
 
     @property
     def name(self) -> str:
-        """The name of the rows in error messages."""
+        """The name of this source of rows, for error messages."""
         return f"bfcl-eval, category {self.category}"
 
     def __call__(self) -> list[Sample]:
@@ -105,11 +110,14 @@ class SystemTools:
     mode: str = FC
     replies = True
     takes_any_call = True
-    """Wrong calls are passed on as well, because the package's error messages are part of the benchmark."""
+    """True: wrong calls are passed on as well, because the package's error messages are part of the benchmark."""
 
     @property
     def identity(self) -> list[str]:
-        """What identifies this toolbox: the package's version and the mode. If one changes, results are outdated."""
+        """What identifies this toolbox: the version of the package, and the mode.
+
+        If one changes, stored results are outdated.
+        """
         return [version(), self.mode]
 
     def check(self) -> None:
@@ -123,7 +131,7 @@ class SystemTools:
         sample: Sample | None,
         turn: int = 0,
     ) -> tuple[Tool, ...]:
-        """Return the functions that the model may call in a turn. Some are held back until a later turn."""
+        """Return the functions that the model may call in a turn. Some are offered only in a later turn."""
         if sample is None or self.mode == PROMPT:
             return ()
         entry = sample["entry"]
@@ -134,7 +142,7 @@ class SystemTools:
         return _tools_of(json.dumps(functions, sort_keys=True))
 
     async def open(self, context: SampleContext) -> "SystemSession":
-        """Begin a sample: build its systems."""
+        """Build the systems for a sample, and return its session."""
         return SystemSession(context.sample, self.mode)
 
 
@@ -171,7 +179,7 @@ class SystemSession:
         messages: Sequence[Message],
         output: Output,
     ) -> Sequence[Message] | None:
-        """Return the next question; in mode `prompt`, the results of the calls in the text."""
+        """Return the next user turn: the next question or, in mode `prompt`, the results of the calls in the answer."""
         if self._mode == PROMPT:
             calls = executable_text(output.text)
             if calls:
@@ -211,14 +219,14 @@ def _results_text(
 
 
 class Systems:
-    """The systems of one sample. The package keeps them under a name among its global variables."""
+    """The simulated systems of one sample. The package stores them among its global variables under a name."""
 
     def __init__(self, entry: Mapping[str, Any]) -> None:
         self._entry = entry
         self._owner = f"assay{next(_counter)}x"
 
     def run(self, calls: Sequence[str]) -> list[str]:
-        """Run calls, which must have been checked to be plain, and return their results."""
+        """Run calls that have only literal arguments (the caller checks this), and return their results."""
         utils = _modules()[0]
         with _execution:
             results, _ = utils.execute_multi_turn_func_call(
@@ -244,7 +252,7 @@ def _remove_systems(owner: str) -> None:
 
 
 def function_names(entry: Mapping[str, Any]) -> frozenset[str]:
-    """Return the names of all functions of a sample, including those that are held back."""
+    """Return the names of all functions of a sample, including those that are offered only in a later turn."""
     names = {function["name"] for function in entry["function"]}
     for late in entry.get("missed_function", {}).values():
         names |= {function["name"] for function in late}
@@ -255,7 +263,7 @@ def call_text(
     name: str,
     arguments: Mapping[str, Any],
 ) -> str:
-    """Return a call in the package's spelling."""
+    """Return a call as text in the package's spelling."""
     values = ",".join(f"{key}={value!r}" for key, value in arguments.items())
     return f"{name}({values})"
 
@@ -264,7 +272,7 @@ def plain_or_refused(
     call: str,
     names: frozenset[str],
 ) -> str:
-    """Return the call if it only calls functions of the sample with literal arguments, else a call that fails."""
+    """Return the call if it only calls functions of the sample with literal arguments; otherwise a call that fails."""
     try:
         node = ast.parse(call, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -292,7 +300,7 @@ def _is_plain_value(
     node: ast.expr,
     names: frozenset[str],
 ) -> bool:
-    """Return True for constants, collections of plain values, and plain calls."""
+    """Return True for literals, collections of literals, and calls with literal arguments."""
     if isinstance(node, ast.Constant):
         return True
     if isinstance(node, ast.UnaryOp):
@@ -327,7 +335,7 @@ def executable_text(text: str) -> list[str]:
 
 @contextmanager
 def _fresh_owner() -> Iterator[str]:
-    """Yield a name for the systems that check one sample, and remove these systems afterwards."""
+    """Yield a name for systems to check one sample with, and remove these systems afterwards."""
     owner = f"verdict{next(_counter)}x"
     try:
         yield owner
@@ -340,7 +348,7 @@ def turns_of(
     mode: str,
     names: frozenset[str],
 ) -> list[list[list[str]]]:
-    """Return the calls of a sample as a list of turns; a turn is a list of answers, an answer a list of calls.
+    """Return the calls of a sample as a list of turns. A turn is a list of answers, and an answer a list of calls.
 
     The list ends with the first turn that has too many answers.
     """
@@ -376,7 +384,7 @@ def _executable_calls(answer: Output, mode: str) -> list[str]:
 
 
 def bfcl_turns(sample: Sample, output: Output) -> Score:
-    """Return BFCL's verdict on all turns of a sample."""
+    """Return BFCL's verdict on the calls in all turns of a sample."""
     entry = sample["entry"]
     truth = sample["ground_truth"]
     turns = turns_of(output, sample["mode"], function_names(entry))

@@ -1,7 +1,8 @@
 """Import data and checkers of the installed `bfcl-eval` package, unchanged.
 
-The package pins large libraries that neither data nor checkers need, so it is installed with `--no-deps`. While it is
-imported, small substitutes replace the missing libraries.
+The package requires large libraries that neither data nor checkers need, so it is
+installed with `--no-deps`. While it is imported, small substitutes replace the missing
+libraries.
 """
 
 import ast
@@ -25,7 +26,7 @@ from ..models.tool_syntaxes import computed
 
 PIP = "--no-deps bfcl-eval==2026.3.23"
 FC, PROMPT = "fc", "prompt"
-"""The two modes. `fc`: functions are sent as tools; `prompt`: BFCL's own system prompt describes them."""
+"""The two modes. `fc` sends the functions as tools; in `prompt`, BFCL's own system prompt describes them."""
 _LANGUAGES = {"simple_java": "JAVA", "simple_javascript": "JAVASCRIPT"}
 PARSERS_PIP = (
     "tree_sitter==0.21.3 tree_sitter_java==0.21.0 tree_sitter_javascript==0.21.4"
@@ -34,7 +35,7 @@ _PARSERS = {
     "java_parser": "parse_java_function_call",
     "js_parser": "parse_javascript_function_call",
 }
-"""The package's modules that parse Java and JavaScript answers in mode `prompt`, with the function of each."""
+"""The package's modules that parse Java and JavaScript in answers of mode `prompt`, with the function in each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,12 @@ class Verdict:
 
 
 class Undecoded(ValueError):
-    """Raised if the text of an answer has no calls that BFCL's decoder can read."""
+    """Raised if BFCL's decoder cannot read calls in the text of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bfcl:
-    """The parts of the package that are used."""
+    """The parts of the package that assay uses."""
 
     utils: Any
     handler_utils: Any
@@ -62,7 +63,7 @@ class Bfcl:
     type_mappings: Any
 
     def entries(self, category: str, *, with_hints: bool) -> list[dict[str, Any]]:
-        """Return the questions of a category. Hints for Java and JavaScript are part of the prompt."""
+        """Return the questions of a category. Hints for Java and JavaScript are included in the prompt."""
         entries: list[dict[str, Any]] = self.utils.load_dataset_entry(
             category,
             include_prereq=False,
@@ -76,7 +77,7 @@ class Bfcl:
         return [row["ground_truth"] for row in rows]
 
     def openai_tools(self, functions: Sequence[Any]) -> list[dict[str, Any]]:
-        """Return functions as OpenAI's tools, converted as BFCL does it: names with `_` for `.`, JSON types."""
+        """Return functions as OpenAI's tools, converted as in BFCL: `_` instead of `.` in names, JSON types."""
         tools: list[dict[str, Any]] = self.handler_utils.convert_to_tool(
             deepcopy(list(functions)),
             self.type_mappings.GORILLA_TO_OPENAPI,
@@ -101,7 +102,7 @@ class Bfcl:
         return prompted
 
     def decode_text(self, text: str, category: str) -> list[Any]:
-        """Return the calls in an answer of mode `prompt`. Raise `Undecoded` if there are none to read."""
+        """Return the calls in an answer of mode `prompt`. Raise `Undecoded` if there are none."""
         language = _LANGUAGES.get(category, "PYTHON")
         if language == "PYTHON":
             _refuse_computing(text)
@@ -115,7 +116,7 @@ class Bfcl:
             raise Undecoded(str(error)) from error
 
     def decode_executable(self, text: str) -> list[str]:
-        """Return the calls in an answer of mode `prompt` as Python text, which has not been run."""
+        """Return the calls in an answer of mode `prompt` as Python text, without running it."""
         _refuse_computing(text)
         try:
             calls = self.handler_utils.default_decode_execute_prompting(text)
@@ -153,12 +154,12 @@ class Bfcl:
         )
 
     def is_no_call(self, decoded: object) -> bool:
-        """Return True if decoded calls count as no call, for the categories irrelevance and relevance."""
+        """Return True if decoded calls count as no call in the categories irrelevance and relevance."""
         return bool(self.utils.is_empty_output(decoded))
 
 
 def decoded_calls(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
-    """Return tool calls as BFCL's decoder does. Raise `Undecoded` for arguments that are not a JSON object."""
+    """Return tool calls in the form of BFCL's decoder. Raise `Undecoded` for arguments that are not a JSON object."""
     decoded: list[dict[str, Any]] = []
     for call in calls:
         if isinstance(call.arguments, str):
@@ -169,7 +170,7 @@ def decoded_calls(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
 
 @functools.cache
 def load_bfcl() -> Bfcl:
-    """Import the needed parts of the package. If it is missing, raise with the command to install it."""
+    """Import the needed parts of the package. If it is missing, raise an error with the command that installs it."""
     check_installed()
     with importing():
         utils = importlib.import_module("bfcl_eval.utils")
@@ -181,13 +182,13 @@ def load_bfcl() -> Bfcl:
 
 
 def check_installed() -> None:
-    """Raise with the command to install the package if it is missing."""
+    """Raise an error with the install command if the package is missing."""
     if importlib.util.find_spec("bfcl_eval") is None:
         raise MissingExtra("bfcl-eval, which holds BFCL's data and checkers,", PIP)
 
 
 def check_parser(category: str) -> None:
-    """Raise with the install command if answers of a category in mode `prompt` need a parser that is missing."""
+    """Raise an error with the install command if a category in mode `prompt` needs a parser that is missing."""
     if category in _LANGUAGES and not _can_parse():
         raise MissingExtra(f"a parser for BFCL's category {category}", PARSERS_PIP)
 
@@ -199,7 +200,7 @@ def version() -> str:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Provide, while the package is imported, the modules that it needs and a temporary folder for files it creates."""
+    """While the package is imported, provide the modules it needs and a temporary folder for the files it creates."""
     stand_ins = _stand_ins()
     before = {name: sys.modules.get(name) for name in stand_ins}
     folder_before = os.environ.get("BFCL_PROJECT_ROOT")
@@ -217,7 +218,7 @@ def importing() -> Iterator[None]:
 
 
 def _restore(modules: Mapping[str, ModuleType | None]) -> None:
-    """Restore the modules that were replaced by substitutes. Substitutes for the package's own modules remain."""
+    """Restore the modules that substitutes have replaced. Substitutes for the package's own modules remain."""
     for name, module in modules.items():
         if module is not None:
             sys.modules[name] = module
@@ -272,7 +273,7 @@ def _never(*values: object, **options: object) -> object:
 
 
 def _can_parse() -> bool:
-    """Return True if the parsers of Java and JavaScript are installed, in the version that the package uses."""
+    """Return True if the parsers of Java and JavaScript are installed in the version that the package needs."""
     try:
         is_fitting = importlib.metadata.version("tree_sitter").startswith("0.21.")
         importlib.metadata.version("tree_sitter_java")
@@ -285,7 +286,8 @@ def _can_parse() -> bool:
 def _refuse_computing(text: str) -> None:
     """Raise `Undecoded` for a text with expressions other than sums and products of numbers.
 
-    BFCL's decoder would evaluate such expressions as Python; assay never runs text of a model.
+    BFCL's decoder would evaluate such expressions as Python. assay never runs text of a
+    model.
     """
     bare = text.strip("`\n ")
     if not bare.startswith("["):

@@ -37,11 +37,11 @@ CATEGORIES: Mapping[str, str] = {
     "live_irrelevance": "live_irrelevance",
     "live_relevance": "live_relevance",
 }
-"""The package's category for each task, whose name is given without `bfcl_`."""
+"""The package's category for each task, by the task's name without `bfcl_`."""
 
 
 def wants_no_call(category: str) -> bool:
-    """Return True for the categories in which a call is wrong."""
+    """Return True for the categories in which any call is wrong."""
     return "irrelevance" in category
 
 
@@ -52,14 +52,14 @@ def has_calls_to_check(category: str) -> bool:
 
 @dataclass(frozen=True)
 class SingleTurnRows:
-    """The samples of a category in one mode, read from the installed package."""
+    """The samples of a category in one mode (`fc` or `prompt`), read from the installed package."""
 
     category: str
     mode: str = FC
 
     @property
     def name(self) -> str:
-        """The name of the rows in error messages."""
+        """The name of this source of rows, for error messages."""
         return f"bfcl-eval, category {self.category}"
 
     def __call__(self) -> list[Sample]:
@@ -149,7 +149,7 @@ def bfcl(sample: Sample, output: Output) -> Score:
 
 
 def _decode(sample: Sample, output: Output) -> list[Any]:
-    """Return the calls in the checker's form. Raise `Undecoded` if there are none to read."""
+    """Return the calls in the form that the checker needs. Raise `Undecoded` if there are none."""
     if sample["mode"] == PROMPT:
         return load_bfcl().decode_text(output.text, sample["category"])
     if not output.last_calls:

@@ -17,7 +17,7 @@ OPTIONS = GenerateOptions(temperature=0.0, max_tokens=4096)
 MOST_ANSWERS = 200
 """The maximum number of answers in a sample with several turns. BFCL's own limit is 21 for each turn."""
 MODES = {FC: "", PROMPT: "_prompt"}
-"""The suffix that each mode adds to the name of a task."""
+"""The suffix of a task's name for each mode."""
 
 
 def _single_turn(name: str, mode: str) -> Task:
@@ -85,7 +85,7 @@ OVERALL_SHARES: Mapping[str, float] = {
     "no_call": 0.1,
     "turns": 0.3,
 }
-"""The share of each group of tasks in BFCL's overall score. The rest is memory and web search, counted as 0."""
+"""The weight of each group of tasks in BFCL's overall score. The rest is memory and web search, which count as 0."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class OfficialWeights:
         group: str,
         sizes: Mapping[str, int],
     ) -> Mapping[str, float]:
-        """Return the weights of categories inside a group, which sum up to 1."""
+        """Return the weights of the categories in a group, which sum up to 1."""
         if group == "non_live":
             return NON_LIVE_WEIGHTS
         if group == "no_call":
@@ -153,7 +153,7 @@ SUITES = {suite.name: suite for mode in MODES for suite in _suites(mode)}
 
 
 def __getattr__(name: str) -> Task | Suite:
-    """Return the task or suite called `name`, so that they are attributes of this module."""
+    """Return the task or suite called `name`, so that tasks and suites are attributes of this module."""
     if name in TASKS:
         return TASKS[name]
     if name in SUITES:

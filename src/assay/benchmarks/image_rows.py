@@ -1,7 +1,8 @@
 """Rows of image generation and editing: prompts, with source images and target images.
 
-Rows are read like those of the vision-language tables, but need no image, and `prompt` or `instruction` holds the
-question. Images are base64 in `image` (several in a list), files next to the table, or image cells of the hub.
+Rows are read like those of the vision-language tables, but need no image, and the
+question is in `prompt` or `instruction`. Images are base64 in `image` (several in a
+list), files next to the table, or image cells of the hub.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +26,7 @@ def prompts(
     tags: Callable[[RowOf], Mapping[str, str]] | None = None,
     **aliases: str,
 ) -> Table:
-    """Return a reader for rows that consist of a prompt for an image."""
+    """Return a reader of rows with a prompt for an image."""
     return Table(
         shows_images=False,
         tags=tags,
@@ -34,7 +35,7 @@ def prompts(
 
 
 def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
-    """Return a function that fills a missing column from another one: `renamed(prompt="text")`."""
+    """Return a function that fills a missing column of a row from another column: `renamed(prompt="text")`."""
 
     def reshape(row: RowOf) -> list[RowOf]:
         missing = {}
@@ -52,7 +53,7 @@ def edits(
     target: Callable[[RowOf], Any] | None = None,
     **aliases: str,
 ) -> Table:
-    """Return a reader for rows with images and an editing instruction."""
+    """Return a reader of rows with images and an editing instruction."""
     return Table(
         shows_images=True,
         target=target or nothing,
@@ -61,7 +62,7 @@ def edits(
 
 
 def nothing(row: RowOf) -> None:
-    """Return None as the target, because many images can be right."""
+    """Return None as the target, because many images may be right."""
     return None
 
 
@@ -93,7 +94,7 @@ PROPOSITION_COLUMNS = (
 
 @dataclass(frozen=True)
 class PropositionTable(Table):
-    """A table with one row per prompt, or the official table with one row per proposition."""
+    """A table with one row for each prompt, or the official table with one row for each proposition."""
 
     def __call__(self, found: str | Path) -> Samples:
         samples = super().__call__(found)
@@ -103,7 +104,7 @@ class PropositionTable(Table):
 
 @dataclass(frozen=True)
 class Gathered(ShardOver):
-    """A shard that combines all rows with the same `item_id`. Rows without an `item_id` stay unchanged."""
+    """A shard that combines all rows with the same `item_id` to one. Rows without an `item_id` are unchanged."""
 
     columns: None = None
     known_length: None = None

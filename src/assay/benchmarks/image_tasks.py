@@ -28,14 +28,14 @@ def classes_to_find(sample: Sample) -> str:
 
 
 def with_prompt(row: RowOf) -> list[RowOf]:
-    """Return the row with `prompt` filled from `text`, the column in ULMEvalKit's and the official table."""
+    """Return the row with `prompt` filled from `text`, its name in ULMEvalKit's and the official table."""
     if "item_id" not in row:
         return renamed(prompt="text")(row)
     return [row]
 
 
 def propositions(sample: Sample) -> str:
-    """Return the input of the model in the role `vqa` as JSON: the questions by their ids."""
+    """Return the questions by id as JSON: the input of the model in the role `vqa`."""
     listed: Any = read_json(sample.fields.get("questions"))
     questions = {
         str(entry["proposition_id"]): entry["question_natural_language"]
@@ -47,9 +47,10 @@ def propositions(sample: Sample) -> str:
 
 
 def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
-    """Return a function that returns a row's field of knowledge as the tag `category`.
+    """Return a function that returns the field of knowledge of a row as the tag `category`.
 
-    Rows without such a column are assigned by `prompt_id`; `last` has the highest id of each field.
+    Rows without such a column are assigned by `prompt_id`; `last` has the highest id of
+    each field.
     """
 
     def tag(row: RowOf) -> dict[str, str]:
@@ -80,7 +81,7 @@ def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
 
 
 def explanation_of(sample: Sample) -> str:
-    """Return the description of the expected image. The name of its column is in lower case in ULMEvalKit's table."""
+    """Return the description of the expected image. ULMEvalKit's table has it in a column with a lower-case name."""
     return str(
         sample["Explanation" if "Explanation" in sample.fields else "explanation"]
     )
@@ -110,7 +111,7 @@ KINDS = {
     "combination": "hybridization", "time": "spatiotemporal", "environment": "spatiotemporal",
     "two_object": "multi-object",
 }  # fmt: skip
-"""The group in which each of ImagineBench's types of prompts is counted. Any other type is a group of its own."""
+"""The group of each of ImagineBench's types of prompts. A type that is not listed is a group by itself."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class ImaginedRatings(JudgeRatings):
 
 
 def instruction_as_prompt(row: RowOf) -> Sequence[RowOf]:
-    """Return the row with `prompt` filled from `instruction`, which the official file uses."""
+    """Return the row with `prompt` filled from `instruction`, its name in the official file."""
     return [
         {**row, "prompt": row["instruction"]}
         if "instruction" in row and "prompt" not in row
@@ -135,7 +136,9 @@ def instruction_as_prompt(row: RowOf) -> Sequence[RowOf]:
 
 
 def kind_of(row: RowOf) -> dict[str, str]:
-    """Return two tags of an ImagineBench row: the `type` of its prompt, and the `kind` to which this type belongs."""
+    """Return two tags of an ImagineBench row: the `type` of its prompt, and the `kind`
+    (group of types) that it counts in.
+    """
     name = str(row.get("type") or "").strip()
     if name:
         return {"type": name, "kind": KINDS.get(name.lower(), name.lower())}
@@ -155,7 +158,7 @@ def image_to_be_like(row: RowOf) -> object:
 
 
 def language(*codes: str) -> Callable[[RowOf], Sequence[RowOf]]:
-    """Return a filter for rows in one language. A table without a language column is used whole."""
+    """Return a filter for rows in one language. All rows of a table without a language column are used."""
 
     def rows(row: RowOf) -> Sequence[RowOf]:
         code = row.get("instruction_language")

@@ -1,4 +1,4 @@
-"""Small datasets that ship with assay: the quick start and a demo for each modality."""
+"""Small datasets that are part of assay: for the quick start, and a demo for each modality."""
 
 import re
 from typing import Literal
@@ -15,7 +15,7 @@ from .task_rows import read_tasks
 
 
 def follows_format(sample: Sample, output: Output) -> Score:
-    """Return 1 if the whole answer, without white space at its ends, matches the row's pattern."""
+    """Return 1 if the whole answer, without surrounding white space, matches the row's pattern."""
     answer = output.text.strip()
     if not answer:
         return Score(0.0, Outcome.UNPARSED)
@@ -25,7 +25,7 @@ def follows_format(sample: Sample, output: Output) -> Score:
 
 
 def lit_lamps(sample: Sample) -> set[str]:
-    """Return the state in which a sample begins: the lamps that are lit before the request."""
+    """Return the initial state of a sample: the lamps that are lit before the request."""
     return set(sample["lit"])
 
 

@@ -1,12 +1,15 @@
 """Read the rows of speech benchmarks as samples, and build prompts with their audio clips.
 
-Columns: `key`, `audio` (a path beside the file, bytes, base64, or Hugging Face's own audio), `query` (its words), `ref`
-or `answer` (a text; a list, of which any entry counts; `{"__tuple__": true, "items": […]}`, of which all are required),
-options `A`, `B`, … or a list in `choices`. Dialogues have `user_audio1`, `user_text1`, `bot_text1`, and so on by round.
+Columns: `key`, `audio` (a path relative to the file, bytes, base64, or Hugging Face's
+own audio), `query` (its words), `ref` or `answer` (a text; a list, of which any entry
+is right; `{"__tuple__": true, "items": […]}`, of which all are required), options `A`,
+`B`, … or a list in `choices`. Dialogues have `user_audio1`, `user_text1`, `bot_text1`,
+and so on by round.
 
-A benchmark may be asked in several input modes: as audio, as audio with a written instruction, and as text. The mode is
-part of the protocol id, because numbers of different modes are different measurements: `webq@audio`, `webq@audio+text`,
-`webq@text`. The text mode serves text models and is the upper bound of the spoken modes.
+A benchmark has several input modes: audio, audio with a written instruction, and text.
+The mode is part of the protocol id, because values of different modes are different
+measurements: `webq@audio`, `webq@audio+text`, `webq@text`. The text mode is for text
+models, and is the upper bound of the spoken modes.
 """
 
 import json
@@ -42,30 +45,32 @@ AUDIO_COLUMNS = ("audio", "audio_path", "context", "wav")
 QUERIES = ("query", "question", "instruction", "prompt")
 TARGETS = ("ref", "answer", "answers", "reference", "target", "text")
 ROUNDS = "rounds"
-"""The field of a dialogue's sample with the user's words in each round."""
+"""The field of a sample with the user's words in each round of a dialogue."""
 
 
 @dataclass(frozen=True)
 class Spoken:
-    """A reader for `DataSource.read`: opens a file or a hub dataset and returns its samples."""
+    """A reader for `DataSource.read`. It opens a file or a hub dataset and returns its samples."""
 
     target: tuple[str, ...] = TARGETS
-    """Columns that may hold the answer; the first one that exists is used."""
+    """Columns that may have the answer. The first one that exists is used."""
     query: tuple[str, ...] = QUERIES
     options: bool = False
     """True if rows have options, so that the target is a letter."""
     letters: str = ""
-    """The letters of options that are written in the question itself, `ABCD`. Their texts are not known separately."""
+    """The option letters, such as `ABCD`, if the options are part of the question. Their texts are then unknown."""
     rounds: bool = False
     """True if rows are dialogues."""
     tags: tuple[str, ...] = ()
     """Columns to break the result down by, if a row has them."""
     cluster: str = ""
-    """A column that marks dependent rows: rows of one speaker or one sentence have the same value."""
+    """A column that marks rows as dependent: rows of one speaker or one sentence have the same value."""
     repeats: bool = False
-    """True if several rows may have the same id, like readings of a sentence in FLEURS."""
+    """True if several rows may have the same id, such as several readings of a sentence in FLEURS."""
     aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Names of columns in the hub's copy: `{"choices": "option_list"}` reads `choices` from `option_list`."""
+    """Names of columns in the hub's copy of the data: `{"choices": "option_list"}`
+    reads `choices` from `option_list`.
+    """
 
     def __call__(self, found: str | Path) -> Samples:
         folder: Path | None = None
@@ -89,7 +94,7 @@ class SpokenSample:
 
     read: Spoken
     folder: Path | None
-    """The folder that paths of audio clips are relative to."""
+    """The folder to which paths of audio clips are relative."""
 
     def __call__(self, row: RowOf) -> Sample:
         read = self.read
@@ -183,7 +188,9 @@ def first_of(
 
 
 def reference_of(cell: object) -> Any:
-    """Return an answer as a target: a list means any of its entries, a marked tuple all of them, in any nesting."""
+    """Return an answer as a target. Of a list any entry is right; of a marked tuple all
+    are required, also if nested.
+    """
     if isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{"):
         try:
             return reference_of(json.loads(cell))
@@ -210,7 +217,7 @@ class Heard:
     mode: str = AUDIO
     instruction: str = ""
     lists_options: bool = False
-    """True to write the options after the question in the mode `text`; in an audio clip they are spoken."""
+    """True if options are written after the question in the mode `text`. In an audio clip they are spoken."""
 
     def __call__(self, sample: Sample) -> Prompt:
         text = str(sample.input)
@@ -230,7 +237,10 @@ class Heard:
 
 @dataclass(frozen=True)
 class HeardRounds:
-    """A dialogue whose user turns are audio clips or their texts. The first turn has the instruction."""
+    """A template for dialogues whose user turns are audio clips or their texts.
+
+    The first turn contains the instruction.
+    """
 
     mode: str = AUDIO
     instruction: str = ""
@@ -309,7 +319,7 @@ def heard(
     *modes: str,
     lists_options: bool = False,
 ) -> dict[str, Heard]:
-    """Return the template of each input mode by its name: of `modes`, or of all three if none is named."""
+    """Return the template of each input mode by name: of the given `modes`, or of all three."""
     heard_modes = {}
     for mode in modes or MODES:
         heard_modes[mode] = Heard(
@@ -326,10 +336,11 @@ def in_modes(
     checked: str,
     version: str = "",
 ) -> tuple[Task, ...]:
-    """Return one task per mode: `webq`, `webq_audio_text`, `webq_text`. The description names the mode and the check.
+    """Return one task for each mode: `webq`, `webq_audio_text`, `webq_text`.
 
-    If a task has no spoken mode, its first mode gets the bare name. `version` is appended to the protocol ids of a task
-    whose scoring changed, so that old and new numbers are not confused.
+    The description contains the mode and the check. If a task has no spoken mode, its
+    first mode gets the name without a suffix. `version` is appended to the protocol ids
+    of a task whose scoring has changed, so that old and new values are not confused.
     """
     first = next(iter(templates))
     tasks = []

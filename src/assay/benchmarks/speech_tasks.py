@@ -33,7 +33,7 @@ from .task_rows import build_task, read_task_rows
 
 
 def words_of_option(sample: Sample, output: Output) -> Score:
-    """Score 1 if the answer has every word of the right option and no word that only a wrong option has."""
+    """Score 1 if the answer has every word of the right option, and no word that only a wrong option has."""
     if sample.target is None:
         return no_target(sample)
     silence = no_answer(output)
@@ -66,7 +66,7 @@ ASK_MEMORY = "Answer in one short sentence."
 
 @dataclass(frozen=True)
 class InThisVoice:
-    """A prompt with a recording, followed by the text to say in the same voice."""
+    """A prompt template: a recording, followed by the text to speak in the same voice."""
 
     instruction: str = (
         "Say the following in the voice of the recording, and nothing else:"
@@ -93,7 +93,9 @@ IN_THIS_VOICE = {BOTH: InThisVoice()}
 
 
 def spoken_tasks(row: dict[str, Any]) -> tuple[Task, ...]:
-    """Return the tasks of a row in the TOML file: one for each input mode, or only one without the key `checked`."""
+    """Return the tasks of a row in the TOML file: one for each input mode, or only one
+    if the row has no key `checked`.
+    """
     settings = dict(row)
     if "checked" not in settings:
         return (build_task(settings, __name__),)

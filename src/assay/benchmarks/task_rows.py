@@ -1,10 +1,10 @@
-"""Read tasks from TOML files with one row per task.
+"""Read tasks from TOML files with one row for each task.
 
-A row has the fields of `Task`, and those of its `DataSource`: `hub`, `config`, `split`, `local`, `package`, `mini`,
-`read`. Three notations keep rows short:
+A row has the fields of `Task`, and those of its `DataSource`: `hub`, `config`, `split`,
+`local`, `package`, `mini`, `read`. Three notations keep rows short:
 
-- `like = "NAME"` starts from another row, or from a `[shape.NAME]` that is not a task itself.
-- `{name}` and `{file}` in a text are replaced with these fields of the row.
+- `like = "NAME"` inherits from another row, or from a `[shape.NAME]`, which is not a task itself.
+- `{name}` and `{file}` in a text are replaced by these fields of the row.
 - `"python:NAME"` is an object of the module that reads the file, `"python:templates:Question"` one of another module
   of assay. `{ python = "NAME", … }` is the result of calling it with the other keys; `arguments` are positional.
 """
@@ -26,7 +26,7 @@ _FILLED = ("name", "file")
 
 
 def read_tasks(file: str, module: str) -> dict[str, Task]:
-    """Return the tasks of a file under `data/tasks/`. `module` defines the bare names that rows refer to."""
+    """Return the tasks of a file in `data/tasks/`. Names without a module in its rows are those of `module`."""
     rows = read_task_rows(file)
     return {name: build_task(row, module) for name, row in rows.items()}
 
@@ -40,7 +40,7 @@ def read_task_rows(file: str) -> dict[str, Row]:
 
 
 def build_task(row: Row, module: str) -> Task:
-    """Build the task of a complete row."""
+    """Build a task from a row whose inherited fields are filled in."""
     source: Row = {}
     settings: Row = {}
     for key, value in row.items():
@@ -60,7 +60,7 @@ def _complete(
     rows: Mapping[str, Row],
     shapes: Mapping[str, Row],
 ) -> Row:
-    """Return a row with the fields that it takes from other rows, and with `{name}` and `{file}` replaced."""
+    """Return a row with its inherited fields, and with `{name}` and `{file}` replaced."""
     row = _inherit(rows[name], rows, shapes)
     row["name"] = name
     values = {key: row[key] for key in _FILLED if key in row}

@@ -1,7 +1,8 @@
 """Use τ² from the installed `inspect_evals` package: its data, databases, tools and scorers, without its solvers.
 
-The package runs inside inspect_ai, whose store has the state of a sample. assay gives each sample a store, and makes it
-the current store while a tool or a scorer of the package runs.
+The package expects to run inside inspect_ai, which has a store with the state of a
+sample. assay creates a store for each sample, and makes it the current store while a
+tool or a scorer of the package runs.
 """
 
 import ast
@@ -29,17 +30,17 @@ PACKAGE = "inspect_evals.tau2"
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """Where the package keeps the parts of a domain (airline, retail, telecom): tools, database and toolkit."""
+    """The modules of the package with the parts of a domain (airline, retail, telecom): tools, database and toolkit."""
 
     instance: str
     """The name under which the package stores the agent's messages."""
     agent_tools: str
-    """`module:list` of the agent's tools."""
+    """The list of the agent's tools, as `module:list`."""
     user_tools: str = ""
     database: str = ""
-    """`module:class` of the database that is read from a file; empty if each sample builds its own."""
+    """The class of the database that is read from a file, as `module:class`; empty if each sample builds its own."""
     toolkit: str = ""
-    """`module:class:name`: the class that works on the database, and the name of its instance in the store."""
+    """The class that works on the database and the name of its instance in the store, as `module:class:name`."""
 
 
 DOMAINS: Mapping[str, Domain] = {
@@ -62,13 +63,13 @@ DOMAINS: Mapping[str, Domain] = {
     ),
 }
 LONGEST_RESULT = 16 * 1024
-"""Longer results of tools are cut to as many bytes, as inspect_ai does by default."""
+"""Maximum bytes of a tool's result. A longer one is cut, as inspect_ai does by default."""
 READ_ONLY = frozenset({"calculate", "transfer_to_human_agents"})
-"""Actions that the package's scorer does not repeat, because they change nothing."""
+"""Actions that the package's scorer does not repeat, because they do not change the database."""
 
 
 def check_installed() -> None:
-    """Raise with the command to install a missing package."""
+    """Raise an error with the install command if a package is missing."""
     for name in PIP.split():
         if importlib.util.find_spec(name) is None:
             raise MissingExtra(f"{name}, which τ² needs,", PIP)
@@ -131,7 +132,7 @@ async def run_call(
     tools: Mapping[str, PackageTool],
     call: ToolCall,
 ) -> tuple[str, str]:
-    """Return the text of a call's result as in inspect_ai, and the kind of its failure if it failed."""
+    """Return the result of a call as text, as in inspect_ai, and the kind of failure if it failed."""
     calls = inspect_module("model._call_tools")
     arguments = call.arguments
     if isinstance(arguments, str):
@@ -161,7 +162,7 @@ async def run_call(
 
 
 def _descriptions(tools: Mapping[str, PackageTool]) -> list[Any]:
-    """Return the tool descriptions that inspect_ai's parser of arguments needs."""
+    """Return the descriptions of the tools in the form for inspect_ai's parser of arguments."""
     kind = inspect_module("tool").ToolInfo
     definition = inspect_module("tool").ToolDef
     described = []
@@ -177,15 +178,16 @@ def _descriptions(tools: Mapping[str, PackageTool]) -> list[Any]:
 
 
 def policy(domain: str) -> str:
-    """Return the policy of a domain for the agent."""
+    """Return the policy that the agent of a domain must follow."""
     function = part(f"{domain}.agents:get_domain_policy")
     return str(function(workflow=False) if domain == "telecom" else function())
 
 
 def agent_system_text(domain: str) -> str:
-    """Return the agent's system message: the package's text around the policy.
+    """Return the agent's system message: the policy with the package's text around it.
 
-    The text is part of a function of the package, so it is taken from its source.
+    The text is inside a function of the package, so it is taken from the function's
+    source code.
     """
     source = inspect.getsource(part("common.agents"))
     for node in ast.walk(ast.parse(source)):
@@ -208,13 +210,13 @@ def _pieces(
 
 
 def read_samples(domain: str) -> list[Any]:
-    """Return the package's samples in the base split of a domain."""
+    """Return the package's samples in the split `base` of a domain."""
     read = part(f"{domain}.dataset:read_dataset")
     return list(read(DOMAINS[domain].instance))
 
 
 class CopiedMembers(dict[str, Any]):
-    """A table of a database. It shares its members with the original, and copies a member when it is read by key.
+    """A table of a database that shares its members with the original, and copies a member when it is read by key.
 
     The package changes members only after reading them by key.
     """
@@ -253,14 +255,14 @@ class CopiedMembers(dict[str, Any]):
 
 @functools.cache
 def pristine_database(domain: str) -> "BaseModel":
-    """Return the database of a domain in its original state."""
+    """Return the unchanged database of a domain, which must not be modified."""
     file = part("utils:TAU2_DATA_DIR") / "domains" / domain / "db.json.gz"
     database: BaseModel = part(DOMAINS[domain].database).load(str(file))
     return database
 
 
 def fresh_database(domain: str) -> "BaseModel":
-    """Return a copy of a domain's database that can be changed."""
+    """Return a copy of a domain's database that may be modified."""
     pristine = pristine_database(domain)
     tables = {
         name: CopiedMembers(getattr(pristine, name))
@@ -293,7 +295,7 @@ def as_json(member: "BaseModel") -> str:
 
 
 class SampleStore:
-    """The state of one sample for the package's tools and scorers."""
+    """The state of one sample, as a store for the package's tools and scorers."""
 
     def __init__(self, domain: str, task: Any) -> None:
         self._module = inspect_module("util._store")
@@ -326,7 +328,7 @@ def toolkit(
     database: object,
     instance: str | None = None,
 ) -> Any:
-    """Return an instance of the package's toolkit class that works on a database and lives in the current store."""
+    """Return an instance of the package's toolkit class for a database. It is in the current store."""
     module, name, usual_instance = DOMAINS[domain].toolkit.split(":")
     kind = part(f"{module}:{name}")
     if instance is None:

@@ -1,6 +1,7 @@
 """τ² as tasks: airline, retail and telecom, with data, tools and scorers of the installed `inspect_evals` package.
 
-The model under test is the agent of customer service; a model with the role `user` plays the customer.
+The model under test plays the agent of customer service; a model with the role `user`
+plays the customer.
 """
 
 import json
@@ -47,7 +48,7 @@ class Tau2Rows:
 
     @property
     def name(self) -> str:
-        """The name of the rows in error messages."""
+        """The name of this source of rows, for error messages."""
         return f"inspect_evals, τ² {self.domain}"
 
     def __call__(self) -> list[Sample]:
@@ -78,7 +79,7 @@ class Tau2Rows:
 
 
 def plain(value: Mapping[str, object]) -> dict[str, Any]:
-    """Return data of the package as JSON values."""
+    """Convert data of the package to JSON values."""
     copied: dict[str, Any] = json.loads(json.dumps(value, default=str))
     return copied
 
@@ -92,15 +93,18 @@ class Tau2Service:
     replies = True
     needs = (USER,)
     takes_any_call = True
-    """Wrong calls are passed on as well, because the package itself reports them as errors."""
+    """True: wrong calls are passed on as well, because the package itself reports them as errors."""
 
     @property
     def identity(self) -> list[str]:
-        """What identifies this toolbox: the domain and the package versions. If one changes, results are outdated."""
+        """What identifies this toolbox: the domain and the versions of the packages.
+
+        If one changes, stored results are outdated.
+        """
         return [self.domain, version()]
 
     def check(self) -> None:
-        """Raise if a package is missing."""
+        """Raise an error if a package is missing."""
         check_installed()
 
     def tools(
@@ -112,12 +116,12 @@ class Tau2Service:
         return tuple(entry.tool for entry in agent_tools(self.domain).values())
 
     async def open(self, context: SampleContext) -> "Tau2Session":
-        """Begin a sample: its databases and its customer."""
+        """Build the databases and the customer of a sample, and return its session."""
         return Tau2Session(self.domain, context)
 
 
 class Tau2Session:
-    """One sample of a domain in progress."""
+    """The session of one sample: its databases, its customer and the conversation."""
 
     def __init__(self, domain: str, context: SampleContext) -> None:
         sample = context.sample
@@ -144,7 +148,9 @@ class Tau2Session:
         return replace(prompt, messages=messages)
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Run a call of the agent, unless the customer ended the conversation before the agent's first answer."""
+        """Run a call of the agent. If the customer ended the conversation before the
+        agent's first answer, do not run it.
+        """
         if self._talk.has_ended:
             self.is_over = True
             return text_result(call, "The customer has left.", "over")
@@ -181,11 +187,11 @@ class Tau2Session:
         return [Message("user", (Text(words),))]
 
     async def close(self) -> None:
-        """Do nothing: the sample's state is discarded together with the session."""
+        """Do nothing: the state of the sample is part of the session."""
 
 
 class Tau2State:
-    """The state of a sample for scorers: the databases, the messages and the calls."""
+    """The state of a sample that scorers get: the databases, the messages and the calls."""
 
     def __init__(self, store: SampleStore, talk: UserTalk) -> None:
         self.store = store
@@ -227,7 +233,7 @@ async def _by_package(
     output: Output,
     reference: str,
 ) -> tuple[bool, str]:
-    """Return the verdict of a scorer of the package."""
+    """Return the verdict of one of the package's scorers."""
     state: Tau2State = output.state
     instance = DOMAINS[sample["domain"]].instance
     models = inspect_module("model")

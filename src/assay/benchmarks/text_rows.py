@@ -27,7 +27,9 @@ BBH_SUBSETS = (
 
 @dataclass(frozen=True)
 class SubsetRows(ShardOver):
-    """The rows of one subset, each with the subset's name, an id and the worked examples to show before it."""
+    """The rows of one subset, each with the subset's name, an id and the worked
+    examples that precede it in the prompt.
+    """
 
     subset: str
     examples: str = ""
@@ -68,7 +70,7 @@ def read_subsets(
     *,
     worked: bool,
 ) -> Samples:
-    """Read all subsets in a folder, a file or the hub; `worked` requires the official worked examples."""
+    """Read all subsets from a folder, a file or the hub. With `worked`, the official worked examples are required."""
     files: Sequence[Path] = ()
     if not str(found).startswith(("hub:", "hf://")):
         files = _files(Path(found))
@@ -116,7 +118,7 @@ def _subset(file: Path, worked: bool) -> SubsetRows:
 
 
 def _worked_examples(file: Path) -> str:
-    """Return the official text of a subset without the warning to crawlers above the line of dashes."""
+    """Return the official worked examples of a subset, without the warning to crawlers above the line of dashes."""
     for folder in (file.parent / "cot-prompts", file.parent.parent / "cot-prompts"):
         prompt = folder / f"{file.stem}.txt"
         if prompt.is_file():
@@ -167,7 +169,7 @@ _WORDING = {
     False: ("single-v1", "single-v1-multi-turn"),
     True: ("single-math-v1", "single-math-v1-multi-turn"),
 }
-"""Names of the judge's prompts for the first and the later rounds, without (False) and with (True) a reference."""
+"""Names of the judge's prompts for the first and the later rounds, by whether there is a reference."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,7 @@ def read_dialogues(
     *,
     published: bool,
 ) -> Samples:
-    """Read dialogues from a file, a folder or the hub; `published` requires the published prompts of the judge."""
+    """Read dialogues from a file, a folder or the hub. With `published`, the judge's published prompts are required."""
     if str(found).startswith(("hub:", "hf://")):
         if published:
             raise UsageError(

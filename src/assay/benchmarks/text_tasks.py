@@ -80,7 +80,9 @@ LETTERS_WEIGHED = Measure(
     scorers=({"name": "choice_likelihood", "continuation": "letter"},),
     needs=frozenset({"likelihood"}),
 )
-"""Compares the likelihoods of the letters after "Question: … Answer:", as for the published numbers of MMLU."""
+"""The measure that compares the likelihoods of the letters after "Question: … Answer:",
+as in MMLU's published scores.
+"""
 
 
 STEPS = "Let's think step by step."
@@ -88,7 +90,9 @@ STEPS = "Let's think step by step."
 
 @dataclass(frozen=True)
 class StepByStep:
-    """MMLU-Pro's prompt: instructions as system text, options on separate lines, the answer begun with "steps"."""
+    """MMLU-Pro's prompt: instructions as system text, options on separate lines, and
+    "think step by step" before the answer.
+    """
 
     def __call__(self, sample: Sample) -> Prompt:
         subject = sample.fields.get("category", "the subject")
@@ -105,7 +109,7 @@ class StepByStep:
         )
 
     def solution(self, sample: Sample) -> str:
-        """Return the worked answer of the row; if it has none, the answer in the required form."""
+        """Return the worked answer of the row or, without one, the answer in the required form."""
         worked = (
             str(sample.fields.get("cot_content") or "")
             .removeprefix("A:")
@@ -156,7 +160,7 @@ def _mbpp_task(sample: Sample) -> str:
 
 @dataclass(frozen=True)
 class AsPublished:
-    """MBPP's prompt in its paper: the task with its tests, to be continued with the code."""
+    """MBPP's prompt as in its paper: the task with its tests. The model continues it with the code."""
 
     def __call__(self, sample: Sample) -> Prompt:
         return Prompt((Message.of("", f"{_mbpp_task(sample)}\n[BEGIN]\n"),))
@@ -184,7 +188,10 @@ def pick_published(
     num: int,
     rng: object,
 ) -> list[Sample]:
-    """Pick the MBPP paper's few-shot examples; if the data lacks them, the first samples other than `sample`."""
+    """Return the MBPP paper's few-shot examples.
+
+    If the data lack them, return the first samples other than `sample`.
+    """
     others = [candidate for candidate in pool if candidate.id != sample.id]
     published = [candidate for candidate in others if candidate.id in MBPP_SHOTS]
     return (published if len(published) >= num else others)[:num]

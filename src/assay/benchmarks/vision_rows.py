@@ -26,27 +26,29 @@ BREAKDOWNS = ("split", "l2-category", "category")
 
 @dataclass(frozen=True)
 class Table:
-    """A reader for `DataSource.read`: opens a file or a hub dataset and returns its samples."""
+    """A reader for `DataSource.read`. It opens a file or a hub dataset and returns its samples."""
 
     options: Literal["none", "some", "all"] = "none"
-    """Which rows have options; the target of these rows is a letter."""
+    """A function that returns True for rows with options. The target of such a row is a letter."""
     group: Callable[[RowOf], str | None] | None = None
     cluster: Callable[[RowOf], str | None] | None = None
-    """Returns a key that is equal for rows that are not independent, such as rows that share an image."""
+    """A function that returns the same key for rows that depend on each other, such as rows that share an image."""
     tags: Callable[[RowOf], Mapping[str, str]] | None = None
-    """Returns tags in addition to those from the usual columns."""
+    """A function that returns tags in addition to those from the usual columns."""
     target: Callable[[RowOf], Any] | None = None
-    """Reads a row's answer, for tables whose answers are not a letter, a text or a list of texts."""
+    """A function that returns a row's answer, for tables whose answers are not a letter, a text or a list of texts."""
     reshape: Callable[[RowOf], Sequence[RowOf]] | None = None
-    """Returns the rows that replace a row of the file: none to skip it, several to count it in several categories."""
+    """A function that returns the rows that replace a row: none to skip it, several to
+    count it in several categories.
+    """
     lender: Fallback | None = None
-    """Returns the index of another row whose image is used if a row's own image cell is empty."""
+    """A function that returns the index of the row whose image is used if a row's own image cell is empty."""
     shows_images: bool = True
     """True if a row without an image is a fault."""
     question: str = ""
-    """The question for tables that have none, such as tables of captions."""
+    """The question for tables without questions, such as tables of captions."""
     aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Names of columns in the hub's copy: `{"index": "pid"}` reads `index` from `pid`."""
+    """Names of columns in the hub's copy of the data: `{"index": "pid"}` reads `index` from `pid`."""
 
     def __call__(self, found: str | Path) -> Samples:
         if str(found).startswith(("hub:", "hf://")):
@@ -143,7 +145,7 @@ class ToSample:
 
 @dataclass(frozen=True)
 class Reshaped(ShardOver):
-    """A shard that skips some rows or asks them more than once."""
+    """A shard in which rows are skipped or replaced by several rows."""
 
     reshape: Callable[[RowOf], Sequence[RowOf]]
     columns: None = None
@@ -151,7 +153,7 @@ class Reshaped(ShardOver):
     seekable: bool = False
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows that are asked, each with its row number in the file."""
+        """Yield the rows after reshaping, each with its row number in the file."""
         for number, offset, row in self.shard.rows():
             if not isinstance(row, Mapping):
                 yield number, offset, row
@@ -169,7 +171,7 @@ class Reshaped(ShardOver):
 
 
 def options_of(row: RowOf) -> tuple[str, ...]:
-    """Return the options of columns A, B, … (an empty column keeps its letter), else of the list in `choices`."""
+    """Return the options in the columns A, B, … (an empty column keeps its letter), or in the list in `choices`."""
     cells = {
         letter: str(row[letter]) for letter in LETTERS if not is_blank(row.get(letter))
     }
@@ -190,7 +192,10 @@ def answer_of(
     row: RowOf,
     options: Sequence[str] = (),
 ) -> object:
-    """Return the answer: the letter of an option, the texts of a list, or the text; `None` if it is not public."""
+    """Return the answer: the letter of an option, the texts of a list, or the text.
+
+    None means that it is not public.
+    """
     if options and not is_blank(row.get("answer_option")):
         answer = row.get("answer_option")
     else:
@@ -219,7 +224,7 @@ def usual_tags(row: RowOf) -> dict[str, str]:
 
 
 def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
-    """Return a function that returns the named columns of a row as tags, if it has them."""
+    """Return a function that returns the named columns of a row as tags, if the row has them."""
 
     def tags(row: RowOf) -> dict[str, str]:
         tagged = {}
@@ -232,7 +237,7 @@ def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
 
 
 def whole_number(cell: object) -> int | None:
-    """Return the index in a cell as an integer, or `None` if it is not one."""
+    """Return the index in a cell as an integer; None if it is not one."""
     text = str(cell)
     if text.isascii() and text.isdigit():
         return int(text)
@@ -240,7 +245,7 @@ def whole_number(cell: object) -> int | None:
 
 
 def image_of(row: RowOf) -> str | None:
-    """Return the file name of the image, as a key that is equal for rows about the same image."""
+    """Return the file name of the image as a key, which is equal for rows about the same image."""
     if is_blank(row.get("image_path")):
         return None
     return str(row["image_path"])
@@ -253,5 +258,5 @@ def _shards_of(path: Path) -> Sequence[Shard]:
 
 
 def _nowhere(index: str) -> None:
-    """Return None, because the hub's copies have each image in its own row."""
+    """Return None instead of another row's index, because in the hub's copies each row has its own image."""
     return None

@@ -1,7 +1,7 @@
 """Vision-language benchmarks: the Python parts of the tasks in `data/tasks/vision.toml`.
 
-Each part is a prompt, a reader of rows or a scorer that a row of that file names. The file describes the rows,
-citations and protocols of every benchmark.
+Each part is a prompt, a reader of rows or a scorer that is named in a row of that file.
+The file describes the rows, citations and protocols of every benchmark.
 """
 
 import re
@@ -43,7 +43,7 @@ SELECT = Choices(
 
 
 def question_group(row: Mapping[str, Any]) -> str | None:
-    """Return the id that all rotations of a question share."""
+    """Return the id that is the same for all rotations of a question."""
     if row.get("g_index") not in (None, ""):
         return str(row["g_index"])
     index = whole_number(row.get("index"))
@@ -85,7 +85,7 @@ _IMAGE_MARKER = re.compile(r"<image (\d+)>")
 
 @dataclass(frozen=True)
 class Interleaved:
-    """A prompt with each image at its marker (`<image 1>`) in the question, and other images before the text."""
+    """A prompt with each image at its marker in the question (`<image 1>`), and the other images before the text."""
 
     def __call__(self, sample: Sample) -> Prompt:
         # A question without options is asked unchanged.
@@ -113,7 +113,7 @@ class Interleaved:
 
 
 def of_split(*names: str) -> Callable[[RowOf], Sequence[RowOf]]:
-    """Return a filter for the rows of one split. A table without a split column is used whole."""
+    """Return a filter for the rows of one split. All rows of a table without a split column are used."""
 
     def rows(row: RowOf) -> Sequence[RowOf]:
         if is_blank(row.get("split")) or str(row["split"]).lower() in names:
@@ -124,7 +124,7 @@ def of_split(*names: str) -> Callable[[RowOf], Sequence[RowOf]]:
 
 
 def as_asked(row: RowOf) -> Sequence[RowOf]:
-    """Return the row, without options if it is a free-form question."""
+    """Return the row, without its options if the question is free-form."""
     if row.get("question_type") != "free_form":
         return [row]
     return [
@@ -133,7 +133,7 @@ def as_asked(row: RowOf) -> Sequence[RowOf]:
 
 
 def letter_or_text(row: RowOf) -> object:
-    """Return the letter of an option, or the answer as written: `[20, 30]` is one answer, not two."""
+    """Return the letter of an option, or the answer unchanged: `[20, 30]` is one answer, not two."""
     options = options_of(row)
     if options:
         return answer_of(row, options)
@@ -167,7 +167,7 @@ def published_or_ours(sample: Sample) -> Prompt:
 
 
 def select_or_ask(sample: Sample) -> Prompt:
-    """Add the options to the question, unless its text contains them already, as on the hub."""
+    """Return the question with its options. If its text already contains them, as on the hub, they are not added."""
     if sample.choices:
         return SELECT(sample)
     return ASK_FOR_LETTER(sample)
@@ -205,7 +205,7 @@ def annotators(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def one_for_ten(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the annotators' answers. A single answer counts as that of all ten annotators."""
+    """Return the annotators' answers. If there is a single answer, all ten annotators are assumed to have given it."""
     answers = annotators(row)
     if len(answers) == 1:
         return answers * ANNOTATORS
@@ -254,7 +254,7 @@ MEME_LABELS = {
 
 
 def verdict_of(row: Mapping[str, Any]) -> str | None:
-    """Return the label as yes or no; `None` in the challenge's test files, which have no labels."""
+    """Return the label as yes or no; None for the challenge's test files, which have no labels."""
     label = row.get("label", row.get("answer"))
     if label in (None, ""):
         return None
@@ -281,7 +281,10 @@ INDEX_PARTS = {"set_id": 3, "figure_id": 4, "question_id": 5}
 
 
 def pair_of(row: Mapping[str, Any]) -> str | None:
-    """Return a key that both questions about an image share: its path within the category, else the lower row index."""
+    """Return a key that is equal for both questions about an image.
+
+    It is the image's path within the category or, without a path, the lower row index.
+    """
     image = image_of(row)
     if image:
         return f"{row.get('category', '')}/{image}"
@@ -300,7 +303,7 @@ def first_of_pair(row: Mapping[str, Any]) -> str | None:
 
 
 def by_category(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return a copy of the row for each category to which it belongs, so that it counts in all of them."""
+    """Return a copy of the row for each of its categories, so that it counts in all of them."""
     categories = [
         name.strip()
         for name in str(row.get("category") or "").split(",")

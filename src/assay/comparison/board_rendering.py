@@ -44,7 +44,11 @@ td{{font-variant-numeric:tabular-nums}}@media(max-width:40rem){{body{{margin:1re
 
 
 def cells_of(board: Leaderboard) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows: rank, model, the mean if there is one, then each column with its own rank."""
+    """Return the headings and rows of the table.
+
+    The columns are the rank, the model, the mean if there is one, and each column of
+    the leaderboard with its own rank.
+    """
     has_mean = _has_mean(board)
     headings = ["Rank", "Model"]
     if has_mean:
@@ -145,7 +149,7 @@ def text(
     board: Leaderboard,
     width: int = TEXT_WIDTH,
 ) -> str:
-    """Return the leaderboard for a terminal: a table if it fits into `width`, else a block for each model."""
+    """Return the leaderboard for a terminal: a table if it fits into `width`, otherwise a block for each model."""
     headings, rows = cells_of(board)
     lines = text_grid(headings, rows)
     if not fits(lines, width):
@@ -161,7 +165,7 @@ def _blocks(
     rows: Sequence[Sequence[str]],
     width: int,
 ) -> Iterator[str]:
-    """Yield rank and model of each row in one line, then one line for each of its values."""
+    """Yield a block for each model: its rank and name in one line, then a line for each of its values."""
     names = headings[2:]
     longest = max((len(name) for name in names), default=0)
     for rank, model, *numbers in rows:
@@ -187,7 +191,7 @@ def markdown(board: Leaderboard) -> str:
 
 
 def html(board: Leaderboard) -> str:
-    """Return a self-contained page in which everything is escaped."""
+    """Return a self-contained HTML page in which all texts are escaped."""
     from html import escape
 
     notes = "".join(f"<li>{escape(printable(line))}</li>" for line in remarks(board))

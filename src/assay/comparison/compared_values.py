@@ -1,4 +1,4 @@
-"""Read the values and counts of single samples from which a run's result table was computed."""
+"""Read the values and counts of single samples behind the results table of a run."""
 
 from collections.abc import Hashable, Iterable, Iterator
 
@@ -9,10 +9,10 @@ from ..summarizers.recipes import Recipe, together
 
 ROUNDING = 1e-6
 Counts = dict[str, list[float]]
-"""By sample id: the counts from which a metric of the whole corpus is computed."""
+"""The counts of each sample, by id, from which a metric of the whole corpus is computed."""
 Clusters = dict[str, Hashable]
 SampleValues = tuple[dict[str, float], dict[str, Hashable]]
-"""By sample id: the value of each sample, and its cluster."""
+"""The value of each sample by id, and the cluster of each sample."""
 
 
 def sample_counts(
@@ -22,10 +22,11 @@ def sample_counts(
     result: Result | None,
     recipe: Recipe,
 ) -> tuple[Counts, Clusters]:
-    """Return the counts of each sample, added up over its answers, and its cluster (the sample itself if it has none).
+    """Return the counts of each sample, added up over its answers, and its cluster (the
+    sample itself without clusters).
 
-    If several scorers have such counts, return those that add up to the value in the table of results; if none do, two
-    empty mappings.
+    If several scorers have such counts, return those that add up to the value in the
+    results table; if none do, two empty mappings.
     """
     for records in _sources(reader, task, model, recipe):
         counts, clusters = _added_up(records, recipe)
@@ -40,7 +41,7 @@ def _sources(
     model: str,
     recipe: Recipe,
 ) -> Iterator[Iterable[ScoreRecord]]:
-    """Yield the groups of score records in which to look for counts: those of each scorer, or of all scorers joined."""
+    """Yield the groups of score records in which counts are searched: those of each scorer, and those of all joined."""
     beside = {
         scorer: Attempts(reader.counted_scores(task, model, scorer))
         for scorer in reader.scorers(task, model)
@@ -76,7 +77,7 @@ def _makes_the_number(
     result: Result | None,
     recipe: Recipe,
 ) -> bool:
-    """Return True if the samples' counts give the value in the table of results, or if the run has no table."""
+    """Return True if the samples' counts give the value in the results table, or if the run has no table."""
     import numpy as np
 
     if result is None:

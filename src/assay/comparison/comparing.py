@@ -1,8 +1,9 @@
 """Compare a run with an earlier run, paired by sample id, and list other differences between the two.
 
-Unreadable answers and clusters are treated as in each run's table of results. Samples without a verdict in either run
-are left out. The last summary of each run defines how several answers to a sample are reduced to one value. The values
-of a run must give the result in its table.
+Unreadable answers and clusters are treated as in each run's results table. Samples
+without a verdict in either run are left out. The last summary of each run defines how
+several answers to a sample are reduced to one value. The values of a run must give the
+result in its table.
 """
 
 import shlex
@@ -23,12 +24,15 @@ from .comparison_rows import Comparison, Row
 from .foreign_pairs import find_partner, is_imported
 
 _WAYS = ("template", "to_sample", "shots", "options")
-"""Keys in `run.json` of what decides how a model sees the samples. If one differs, results are not comparable."""
+"""Keys of `run.json` for what determines the prompts and scores of a model.
+
+If one differs, results are not comparable.
+"""
 _OWN = frozenset({"output", "baseline"})
 """Settings that do not affect the results of a run: its folder and its baseline."""
 LONGEST_SETTING = 300
 Entry = Mapping[str, Any]
-"""One task × model of a `run.json`."""
+"""The entry of one task × model in a `run.json`."""
 
 
 def differing_ways(
@@ -55,7 +59,7 @@ def differing_ways(
 
 
 def _changes(earlier: Entry, entry: Entry) -> list[str]:
-    """Return what differs between one task's entries in two runs: data, prompts, options, scorers, or protocol."""
+    """Return what differs between the entries of one task in two runs: data, prompts, options, scorers, or protocol."""
     changed = []
     if earlier.get("data_sha256") != entry.get("data_sha256"):
         changed.append("data")
@@ -71,7 +75,8 @@ def _changes(earlier: Entry, entry: Entry) -> list[str]:
 def _protocols_differ(earlier: Entry, entry: Entry) -> bool:
     """Return True if a task's prompts or scoring differ between its entries in two runs.
 
-    A scorer that only one of them has changes the protocol's id, but does not affect the results of the others.
+    A scorer that only one run has changes the protocol's id, but does not affect the
+    results of other scorers.
     """
     if earlier.get("protocol") == entry.get("protocol"):
         return False
@@ -101,7 +106,7 @@ def differing_settings(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
 ) -> list[list[str]]:
-    """Return name, earlier and later value of each setting, version or platform that differs."""
+    """Return the name, earlier value and later value of each setting, version or platform that differs."""
     rows = []
     for name, *pair in _differences(before.get("config"), after.get("config")):
         if name not in _OWN:
@@ -145,7 +150,7 @@ def _setting_text(value: object) -> str:
 
 
 def open_baseline(baseline: str | Path | RunReader) -> RunReader:
-    """Open the earlier run. Raise if that is impossible, so that no long run starts in vain."""
+    """Open the baseline run. Raise if that is impossible, so that a long run does not start in vain."""
     if isinstance(baseline, RunReader):
         return baseline
     return open_run(baseline)
@@ -197,14 +202,14 @@ def compare_runs(
 
 
 def adjust(rows: Iterable[Row]) -> None:
-    """Adjust the p values of all rows by Holm's method, because each comparison is one more chance of a false alarm."""
+    """Adjust the p values of all rows by Holm's method, because each further comparison may give a false alarm."""
     pairs = [(row, row.paired) for row in rows if row.paired is not None]
     for (row, _), p in zip(pairs, holm([paired.p for _, paired in pairs]), strict=True):
         row.p_adjusted = p
 
 
 def _early_note(reader: RunReader) -> str:
-    """Return a note if a run stopped early, because p and intervals are then not exact; else an empty text."""
+    """Return a note that p and intervals are not exact if a run stopped early; otherwise an empty text."""
     for result in reader.results:
         rule = result.details.get("until", {})
         if rule.get("stopped"):
@@ -219,7 +224,10 @@ def _row(
     after: RunReader,
     values: Values,
 ) -> Row:
-    """Compare one result with the same task of the baseline; the returned row may say why that is impossible."""
+    """Compare one result with the same task of the baseline.
+
+    If that is impossible, the returned row has the reason.
+    """
     models = [model for task, model in before.cells if task == result.task]
     row = Row(
         result.task,
@@ -251,7 +259,10 @@ def _imported_rows(
     values: Values,
     force: bool,
 ) -> tuple[list[Row], list[str]]:
-    """Compare results with those of another tool. Return the rows, and notes about what that tool does not record."""
+    """Compare results with those of another tool.
+
+    Return the rows, and notes about facts that the tool does not record.
+    """
     rows = []
     notes: dict[str, None] = {}
     for reader in (before, after):
@@ -406,7 +417,7 @@ def _compare_weighted(
     result: Result,
     clusters: Mapping[str, Hashable],
 ) -> None:
-    """Compare weighted means, each as a ratio of two sums: of values times weights, and of weights."""
+    """Compare weighted means, each as a ratio of two sums: of the values times their weights, and of the weights."""
     common = row.before.keys() & row.after.keys()
     if any(weights_before.get(id) != weights_after.get(id) for id in common):
         row.refused = "its samples have other weights in the baseline"
@@ -433,7 +444,7 @@ def _weigh(
     values: Mapping[str, float],
     weights: Mapping[str, float],
 ) -> dict[str, tuple[float, float]]:
-    """Return for each sample its value times its weight, and its weight."""
+    """Return, for each sample, its value times its weight, and its weight."""
     return {id: (value * weights[id], weights[id]) for id, value in values.items()}
 
 
@@ -441,7 +452,7 @@ def _each(
     counts: Mapping[str, Sequence[float]],
     recipe: Recipe,
 ) -> dict[str, float]:
-    """Apply the formula to the counts of each single sample. Leave out samples without a finite result."""
+    """Apply the formula to the counts of each sample. Samples without a finite result are left out."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -459,7 +470,10 @@ def _explain_missing_scorer(
     after: RunReader,
     model: str,
 ) -> str:
-    """Explain a missing result: name the scorer that the baseline lacks and how to add it; empty for other reasons."""
+    """Return an explanation for a result that the baseline lacks: its scorer is missing there, and how to add it.
+
+    Return an empty text if there is another reason.
+    """
     ways = []
     for reader, of in ((before, model), (after, result.model)):
         way = recorded_measures(reader.manifest).get((result.task, of))
@@ -477,7 +491,7 @@ def _explain_missing_scorer(
 
 
 def _scale(*results: Result | None) -> tuple[float, float] | None:
-    """Return the lowest and highest possible value of a metric, from the first of the results that records them."""
+    """Return the lowest and highest possible value of a metric, from the first result that has them."""
     scale = next(
         (r.details["scale"] for r in results if r is not None and "scale" in r.details),
         None,

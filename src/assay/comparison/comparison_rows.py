@@ -1,8 +1,8 @@
 """The rows of a comparison: one metric of a run and of its baseline, with a sentence about the difference.
 
-The sentence says which run is better, by how much and with which interval, how many samples changed in each direction,
-and p. Amount and interval have the same sign: "worse by 2.0 points, 95 % interval 0.5 to 3.5". One more sentence
-summarizes all rows.
+The sentence contains which run is better, by how much and with which interval, how many
+samples changed in each direction, and p. Amount and interval have the same sign: "worse
+by 2.0 points, 95 % interval 0.5 to 3.5". One more sentence summarizes all rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,9 @@ Plain = Mapping[str, Any]
 
 
 def points(row: Plain) -> tuple[float, str]:
-    """Return factor and unit for showing a difference: 100 and ` points` for shares, else 1 and no unit."""
+    """Return the factor and the unit with which a difference is shown: 100 and `
+    points` for shares, else 1 and no unit.
+    """
     scale = tuple(row.get("scale") or ())
     test = str(row.get("test") or "")
     if scale == SHARE or test.startswith("McNemar"):
@@ -63,7 +65,10 @@ def _amount(
 
 
 def changes(row: Plain) -> str:
-    """Return how many samples went up and how many down; if lower is better, say which direction is good."""
+    """Return a text with the number of samples that went up and down.
+
+    If lower is better, it names the good direction.
+    """
     up = f"{row['wins']:,}"
     down = f"{row['losses']:,}"
     total = f"{row['n']:,}"
@@ -76,7 +81,7 @@ def overall(
     rows: Sequence[Plain],
     name: str = "The later run",
 ) -> str:
-    """Return one sentence about all rows: in how many the run is better, worse or not distinguishable."""
+    """Return one sentence about all rows: in how many of them the run is better, worse or not distinguishable."""
     compared = [row for row in rows if "refused" not in row]
     if not compared:
         return "Nothing could be compared."
@@ -101,7 +106,7 @@ def signed(value: float, digits: int) -> str:
 
 
 def _within(name: str) -> str:
-    """Return a name as written in the middle of a sentence: "the later run"."""
+    """Return a name in the form for the middle of a sentence: "the later run"."""
     return "the later run" if name == "The later run" else name
 
 
@@ -122,7 +127,7 @@ def _interval(
 
 
 def _end_text(end: float, digits: int) -> str:
-    """Return an end of an interval, using the minus character (U+2212). Adding 0.0 makes -0.0 positive."""
+    """Return an end of an interval as text, with the minus character (U+2212). Adding 0.0 turns -0.0 into 0.0."""
     text = f"{end + 0.0:.{digits}f}"
     return text.replace("-", "−")
 
@@ -162,15 +167,15 @@ class Row:
     p_adjusted: float | None = None
     """The p value adjusted by Holm's method over all compared rows."""
     refused: str = ""
-    """Why the metric cannot be compared; empty if it was."""
+    """The reason why the metric cannot be compared; empty if it was compared."""
     reducers: tuple[str, str] | None = None
-    """How the baseline and the run reduced the answers to a sample to one value, if they differ."""
+    """The reducers of the baseline and the run (from several answers to one value), if they differ."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest possible value of the metric, if they are known."""
     baseline_task: str | None = None
     """The name of the task in the baseline, if it differs."""
     baseline_ids: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
-    """For samples whose ids differ, the id in the baseline by the id in the run."""
+    """The id in the baseline by the id in the run, for samples whose ids differ."""
     before: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
     """The values of the baseline by sample id; `after` has those of the run."""
     after: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
@@ -282,14 +287,16 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     """Damage to a run, and differences in data, template, options or scorers."""
     settings: list[list[str]] = field(default_factory=list)
-    """Name, value in the baseline and value in the run of each differing setting: options, versions, platform."""
+    """The name, the value in the baseline and the value in the run of each setting that
+    differs: options, versions, platform.
+    """
     run: str = ""
     """The folder of the run."""
     is_damaged: bool = False
-    """True if the baseline was changed after its run; the notes say how."""
+    """True if the baseline was changed after its run. The notes describe the change."""
 
     def sentence(self, name: str = "The later run") -> str:
-        """Describe the comparison in one sentence, in which `name` stands for the run."""
+        """Return one sentence about the comparison. `name` is used for the run."""
         return overall([row.to_plain() for row in self.rows], name)
 
     @property
@@ -298,7 +305,7 @@ class Comparison:
         return sum(row.paired is not None for row in self.rows)
 
     def lines(self) -> list[str]:
-        """Return the lines that the terminal shows below the table of results."""
+        """Return the lines to print below the results table on a terminal."""
         nothing = [] if self.compared else ["  nothing was compared"]
         rows = [f"  {row.line()}" for row in self.rows]
         notes = [f"  {note}" for note in self.notes]

@@ -37,7 +37,7 @@ HEADINGS = (
 )
 NUMBERS = (3, 4, 5, 7, 8, 9, 10)
 FLIPS = 50
-"""How many changed samples of each compared result are listed by default."""
+"""The number of changed samples that are listed by default for each compared result."""
 MOST_SETTINGS = 8
 COMPARED = frozenset({"models"})
 """Settings that are not listed as differences, because they are the subject of the comparison."""
@@ -52,7 +52,7 @@ def text_lines(
     flips: int | None = None,
     width: int = TEXT_WIDTH,
 ) -> Iterator[str]:
-    """Yield the comparison for a terminal: as a table if it fits into `width`, else two lines for each result."""
+    """Yield the comparison for a terminal: a table if it fits into `width`, otherwise two lines for each result."""
     for line in (*caveats(report), *report.sentences):
         yield printable(line)
     yield ""
@@ -87,7 +87,9 @@ def _number_lines(
     run_name: str,
     width: int,
 ) -> Iterator[str]:
-    """Yield one compared result in a few lines: name and verdict, the values, how many samples changed."""
+    """Yield lines about one compared result: its name and verdict, the values, and the
+    number of samples that changed.
+    """
     arrow = "↑" if row.higher_is_better else "↓"
     name = f"{run_name}{row.task}.{row.metric}"
     heading = f"{name} {arrow}  {row.verdict}"
@@ -110,7 +112,7 @@ def _flip_grid(
     changed: Sequence[Sequence[str]],
     width: int,
 ) -> list[str]:
-    """Return the changed samples as a table; answers are cut so that it fits."""
+    """Return the changed samples as a table. Answers are cut so that it fits."""
     rows = [FLIP_HEADINGS, *changed]
     columns = len(FLIP_HEADINGS)
     widths = []
@@ -144,7 +146,7 @@ def markdown(
     *,
     for_github: bool = False,
 ) -> str:
-    """Return the comparison as Markdown; for GitHub with caveats as an alert and long lists folded."""
+    """Return the comparison as Markdown. For GitHub, caveats are an alert and long lists are folded."""
     warnings = [markdown_text(line) for line in caveats(report)]
     parts = [_alert(warnings) if for_github else _bullets(warnings)]
     for sentence in map(markdown_text, report.sentences):
@@ -206,7 +208,7 @@ def _paragraph(line: str, tag: str = "") -> str:
 
 
 def _chart_ranges(report: RunComparison) -> dict[str, float]:
-    """Return the largest difference that the charts of each metric must show."""
+    """Return, for each metric, the largest difference that its charts must show."""
     ranges: dict[str, float] = {}
     for row in report.rows:
         if row.paired is None:
@@ -222,7 +224,7 @@ def _dot(
     row: Row,
     ranges: Mapping[str, float],
 ) -> str:
-    """Return the drawing of a row's difference; empty if the row was not compared."""
+    """Return the drawing of a row's difference; an empty text if the row was not compared."""
     if row.paired is None:
         return ""
     difference = row.paired.difference
@@ -233,7 +235,7 @@ def _dot(
 
 
 def caveats(report: RunComparison) -> list[str]:
-    """Return differences between the runs that could be mistaken for a difference between the models."""
+    """Return differences between the runs that could be mistaken for differences between the models."""
     lines = []
     for run, name in _named_runs(report):
         prefix = f"{name}: " if len(report.runs) > 1 else ""
@@ -256,7 +258,10 @@ def _settings(settings: Sequence[Sequence[str]]) -> str:
 
 
 def table(report: RunComparison) -> tuple[Headings, list[tuple[str, ...]]]:
-    """Return headings and rows, one per compared result. With several runs or models, the first column names them."""
+    """Return the headings and one row for each compared result.
+
+    With several runs or models, the first column names them.
+    """
     owners: set[tuple[str, str]] = set()
     names: list[str] = []
     rows: list[tuple[str, ...]] = []

@@ -1,7 +1,8 @@
 """Match tasks, metrics and samples in another tool's results with those of a run.
 
-Tools name tasks, metrics and samples differently. Samples are paired by id if their references agree, else by equal
-questions. Different or unknown data is refused, unless the user forces the comparison.
+Tools name tasks, metrics and samples differently. Samples are paired by id if their
+references agree, otherwise by equal questions. Different or unknown data are refused,
+unless the user forces the comparison.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,13 +26,13 @@ def is_imported(reader: RunReader) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """What a result is compared with: a task, model and metric of the baseline, or why there is none."""
+    """What a result is compared with: a task, model and metric of the baseline, or the reason why there is nothing."""
 
     task: str = ""
     model: str = ""
     table: Result | None = None
     ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """For samples whose ids differ, the id in the run by the id in the baseline."""
+    """The id in the run by the id in the baseline, for samples whose ids differ."""
     refused: str = ""
     """The reason if the results cannot be compared, else empty."""
     notes: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ def find_partner(
     *,
     is_forced: bool,
 ) -> Partner:
-    """Find the result of `before` that belongs to a result of `after`; one of the two runs is imported."""
+    """Find the result of `before` to compare with a result of `after`. One of the two runs is imported."""
     tasks = list(dict.fromkeys(row.task for row in before.results))
     run_tasks = {row.task for row in after.results}
     task = _same_task(result.task, tasks)
@@ -124,7 +125,7 @@ def _same_metric(
 ) -> Result | None:
     """Return the result whose metric has the same name, or the same name up to a comma (a filter follows the comma).
 
-    If the two tools have no name in common, the first results of both belong together.
+    If the two tools have no name in common, the first results of both are compared.
     """
     by_name = {row.metric: row for row in theirs}
     named = by_name.get(result.metric)
@@ -143,12 +144,12 @@ def _same_metric(
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The pairs of samples of two runs."""
+    """Which samples of two runs are compared with each other."""
 
     ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """The id in the later run by the id in the baseline; empty if the ids are the same."""
+    """The id in the later run by the id in the baseline; empty if all ids are equal."""
     fault: str = ""
-    """Why the data of the two runs may differ; empty if it is the same."""
+    """The reason why the data of the two runs may differ; empty if they are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ def pair_samples(
     after: RunReader,
     cell: tuple[str, str],
 ) -> Pairs:
-    """Pair the samples of two runs, and say why their data may differ."""
+    """Pair the samples of two runs, with the reason why their data may differ."""
     theirs = _questions_of(before, *baseline_cell)
     ours = _questions_of(after, *cell)
     if not theirs or not ours:
@@ -201,7 +202,7 @@ def _questions_of(
 
 
 def _plain(target: object) -> object:
-    """Normalize a reference for comparison: text in lower case, without outer blanks; None if it is unknown."""
+    """Normalize a reference for comparison: text in lower case without surrounding blanks; None if it is unknown."""
     if isinstance(target, (list, tuple)):
         entries = tuple(_plain(entry) for entry in target)
         if len(entries) == 1:
@@ -217,7 +218,7 @@ def _fault_of_ids(
     ours: Mapping[str, _Asked],
     common: Sequence[str],
 ) -> str:
-    """Say why samples with the same id may differ; empty if they are known to be the same."""
+    """Return the reason why samples with the same id may differ; an empty text if they are known to be the same."""
     if not common:
         return "they have no sample id in common"
     with_targets = 0
@@ -243,7 +244,7 @@ def _same_questions(
     theirs: Mapping[str, _Asked],
     ours: Mapping[str, _Asked],
 ) -> dict[str, str]:
-    """Return the pairs of samples with the same question and reference, if no question is asked twice."""
+    """Return the pairs of samples with the same question and reference; none if a question occurs twice."""
     by_question = {sample.question: id for id, sample in ours.items()}
     questions = {sample.question for sample in theirs.values()}
     if len(by_question) != len(ours) or len(questions) != len(theirs):

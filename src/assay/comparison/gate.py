@@ -1,8 +1,10 @@
 """The gate: decide by intervals whether a run passes its policy.
 
-A task that may drop by at most `max_drop` passes if the whole paired interval against the baseline is above that drop
-(non-inferiority), and fails if all of it is below. So a small run cannot pass by luck: it is inconclusive, and the
-check says how many samples would decide. Limits on the value itself are decided by its own interval.
+A task that may drop by at most `max_drop` passes if the whole paired interval against
+the baseline is above that drop (non-inferiority), and fails if all of it is below. So a
+small run cannot pass by luck: it is inconclusive, and the check estimates how many
+samples would decide. Limits on the value itself are decided by the value's own
+interval.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +32,7 @@ PASS: Decision = "pass"
 FAIL: Decision = "fail"
 INCONCLUSIVE: Decision = "inconclusive"
 SHARES = ("wilson", "clopper-pearson", "exact")
-"""Interval methods of right-or-wrong scores, whose values are between 0 and 1."""
+"""Interval methods for right-or-wrong scores, whose values are between 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Check:
     """One limit of the policy, applied to one result of the run: the values, and the decision."""
 
     name: str
-    """Task and metric; with several models, the model, too."""
+    """Task and metric; with several models also the model."""
     kind: str
     """`max_drop`, `min_value`, `max_value` or `min_above_floor`."""
     bound: float
@@ -54,11 +56,11 @@ class Check:
     """The 95 % interval that decides: of the difference, or of the value."""
     n: int = 0
     is_anytime: bool = False
-    """True if the interval is valid at every check of a run that stopped early."""
+    """True if the interval is from a run that stopped early, and valid at every check of it."""
     reason: str = ""
-    """Why the limit could not be decided, and what would decide it."""
+    """The reason why the limit could not be decided, and what would decide it."""
     needed: int | None = None
-    """The estimated number of samples with which the limit could be decided."""
+    """The estimated number of samples that would decide the limit."""
 
     @property
     def limit(self) -> str:
@@ -163,7 +165,7 @@ def judge_run(
     run: str | Path,
     baseline: str | Path | None = None,
 ) -> Verdict:
-    """Decide whether a run passes; raise UsageError if it, or its baseline, cannot be used."""
+    """Decide whether a run passes. Raise `UsageError` if the run or its baseline cannot be used."""
     if policy.needs_baseline and baseline is None:
         raise UsageError(
             "the policy has max_drop, which needs an earlier run",
@@ -195,7 +197,7 @@ def _checks(
     after: RunReader,
     baseline: str,
 ) -> list[Check]:
-    """Decide each limit. The more limits are decided together, the more certain each failure must be."""
+    """Decide each limit. The more limits are decided together, the stronger the evidence must be for each failure."""
     several_models = len({result.model for _, result in chosen}) > 1
     limits = [(rule, result, kind) for rule, result in chosen for kind in _kinds(rule)]
     together = len(limits)
@@ -272,7 +274,9 @@ def _check_direction(
     result: Result,
     where: str,
 ) -> None:
-    """Raise for a limit in the wrong direction: a floor for a metric that should be low would pass the worst run."""
+    """Raise for a limit in the wrong direction: with a lower limit for a metric where
+    low is good, the worst run would pass.
+    """
     name = f"{result.task}.{result.metric}"
     if rule.min_value is not None and not result.higher_is_better:
         fix = f"max_value: {rule.min_value:g}"
@@ -337,7 +341,7 @@ def _early_difference(
 ) -> Mapping[str, Any] | None:
     """Return the difference that a run with `--until` recorded; empty if it was computed against another baseline.
 
-    Return None for a run whose number of samples was fixed.
+    Return None for a run with a fixed number of samples.
     """
     rule = result.details.get("until")
     if not isinstance(rule, Mapping):
@@ -364,7 +368,7 @@ def _early_drop(
     early: Mapping[str, Any],
     together: int,
 ) -> Check:
-    """Check `max_drop` by the run's anytime interval: after an early stop, an interval for a fixed n is invalid."""
+    """Check `max_drop` by the run's anytime interval. After an early stop, an interval for a fixed n is not valid."""
     limit = rule.max_drop or 0.0
     check = Check(
         name,
@@ -395,7 +399,7 @@ def _floor(
     result: Result,
     together: int,
 ) -> Check:
-    """Check `min_value` or `max_value`: the value itself."""
+    """Check `min_value` or `max_value`: the limit on the value itself."""
     if result.higher_is_better:
         kind = "min_value"
         bound = rule.min_value
@@ -412,7 +416,7 @@ def _above_floor(
     result: Result,
     together: int,
 ) -> Check:
-    """Check `min_above_floor`: the distance between the value and its floor."""
+    """Check `min_above_floor`: the distance of the value from its floor."""
     distance = rule.min_above_floor
     assert distance is not None
     floor = result.details.get(FLOOR)
@@ -473,7 +477,7 @@ def _decide(
     together: int,
     stderr: float | None = None,
 ) -> Check:
-    """Decide a check: `value`, negated if lower is better, must be at least `least`."""
+    """Decide a check by its interval: `value`, negated if lower is better, must be at least `least`."""
     assert check.ci is not None
     low, high = check.ci
     if not result.higher_is_better:
@@ -539,7 +543,7 @@ def _sound_run(
 
 
 def _without_verdict(result: Result) -> tuple[int, int]:
-    """Return the number of samples without a verdict, and the number of all samples."""
+    """Return the number of samples without a verdict, and of all samples."""
     expected = result.n_expected or 0
     lost = sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED)
     lost = max(lost, expected - result.n)
@@ -558,7 +562,7 @@ def _refuse_changed(
     tasks: set[str],
     baseline: str,
 ) -> None:
-    """Raise if data or scorers of the runs differ, unless the policy allows it: values would not be comparable."""
+    """Raise if data or scorers of the runs differ, so that values are not comparable, unless the policy allows it."""
     if is_imported(before) or is_imported(after):
         return  # The comparison itself refuses different data if the samples show the difference.
     earlier = {cell["task"]: cell for cell in before.manifest.get("cells", ())}

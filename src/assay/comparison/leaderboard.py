@@ -1,11 +1,13 @@
 """`assay leaderboard`: models over the tasks of some runs, every value with its interval, and ranks with ties.
 
-A column is a protocol and a metric: numbers that were measured differently have separate columns. Models are compared
-on the samples they share, in each column, and by the mean of all columns if these have the same scale.
+A column is a protocol and a metric: values that were measured differently are in
+separate columns. Models are compared on the samples they share in each column, and by
+the mean of all columns if these have the same scale.
 
-A rank is a range, because a difference may not be significant. The best rank of a model comes after all models that are
-significantly better, its worst rank before all that are significantly worse. Two models that cannot be distinguished
-share ranks. p values are adjusted over all pairs by Holm's method.
+A rank is a range, because a difference may not be significant. The best rank of a model
+comes after all models that are significantly better, its worst rank before all that are
+significantly worse. Two models that cannot be distinguished share ranks. p values are
+adjusted over all pairs by Holm's method.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +51,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """The comparison of two models: by how much the first is better, and the p value."""
+    """The comparison of two models: by how much the first one is better, and the p value."""
 
     gain: float
     p: float
@@ -59,7 +61,7 @@ def rank(
     names: Sequence[str],
     duel: Callable[[str, str], Duel | None],
 ) -> Mapping[str, Rank]:
-    """Return the rank of each model. `duel` compares two of them; it returns None if they cannot be compared."""
+    """Return the rank of each model. `duel` compares two models; it returns None if they cannot be compared."""
     pairs = []
     duels = []
     for pair in combinations(names, 2):
@@ -205,9 +207,10 @@ def make_leaderboard(
     metrics: Sequence[str] = (),
     tasks: Sequence[str] = (),
 ) -> Leaderboard:
-    """Return the leaderboard of run folders or readers: the last run of each model and protocol counts.
+    """Return the leaderboard of run folders or readers. The last run of each model and protocol counts.
 
-    `metrics` and `tasks` name the columns; by default every task has one, its first metric.
+    `metrics` and `tasks` select the columns; by default every task has a column for its
+    first metric.
     """
     notes: list[str] = []
     entries = _entries(folders, metrics, tasks, notes)
@@ -246,7 +249,7 @@ def _entries(
     tasks: Sequence[str],
     notes: list[str],
 ) -> list[Entry]:
-    """Return the models of the runs, the last run first. Different models that share a name get different names."""
+    """Return the models of the runs, the last run first. Different models with the same name get distinct names."""
     readers = sorted(
         map(_reader, folders),
         key=_finish_time,
@@ -299,7 +302,7 @@ def _reader(folder: Path | RunReader) -> RunReader:
 
 
 def _finish_time(reader: RunReader) -> tuple[str, int]:
-    """Return a sort key: when the run ended; for runs of the same second, when its manifest was written."""
+    """Return a sort key: the time at which the run ended, and then that at which its manifest was written."""
     manifest = reader.manifest_if_any
     if not manifest:
         return "", 0
@@ -309,7 +312,7 @@ def _finish_time(reader: RunReader) -> tuple[str, int]:
 
 
 def _digests(reader: RunReader) -> dict[tuple[str, str], str]:
-    """Return digests that distinguish models of the same name, by task and model."""
+    """Return digests by task and model that distinguish models of the same name."""
     digests: dict[tuple[str, str], str] = {}
     for entry in reader.manifest_if_any.get("cells", ()):
         if not isinstance(entry, Mapping):
@@ -400,7 +403,7 @@ class _Duels:
         second: Entry,
         columns: Sequence[Column],
     ) -> Duel | None:
-        """Return by how much the first model is better in the mean of the columns; None if they cannot be compared."""
+        """Return by how much the first model is better in the mean over columns; None if they cannot be compared."""
         if len(columns) == 1:
             return self.one(first, second, columns[0])
         if any(self.row(first, second, column).paired is None for column in columns):
@@ -414,7 +417,10 @@ class _Duels:
         second: Entry,
         column: Column,
     ) -> Estimate:
-        """Return the mean difference of two models over common samples; if few differ, with few degrees of freedom."""
+        """Return the mean difference of two models over common samples.
+
+        If few samples differ, it has few degrees of freedom.
+        """
         row = self.row(first, second, column)
         common = sorted(row.after.keys() & row.before.keys())
         differences = []
@@ -437,7 +443,7 @@ def _is_one_scale(
     columns: Sequence[Column],
     values: Values,
 ) -> bool:
-    """Return True if a mean over the columns is meaningful: all have the same scale, and higher is better."""
+    """Return True if a mean over the columns makes sense: all have the same scale, and higher is better."""
     scales = set()
     for column in columns:
         if not column.higher_is_better:

@@ -1,4 +1,4 @@
-"""The policy of a gate: how much worse each task may get, and which values it must reach."""
+"""The policy of a gate: how much each task may get worse, and which values it must reach."""
 
 import math
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ class Rule:
     """The limits of one task."""
 
     max_drop: float | None = None
-    """How much worse than the baseline the run may be, in the units of the metric."""
+    """The largest allowed decline from the baseline, in the units of the metric."""
     min_value: float | None = None
     """The lowest allowed value of a metric for which higher is better."""
     max_value: float | None = None
     """The highest allowed value of a metric for which lower is better."""
     min_above_floor: float | None = None
-    """How much better than its floor the value must be; the floor is the score of guessing, or of an agent that does
-    nothing.
+    """The amount by which the value must be better than its floor: the score of
+    guessing, or of an agent that does nothing.
     """
     metric: str | None = None
     """The metric to check (default: the first one of the task in the table)."""
@@ -72,7 +72,7 @@ KEYS = (*RULE_KEYS, "max_unresolved", "allow_changed", TASKS)
 
 
 def read_policy(path: str | Path) -> Policy:
-    """Read a policy from YAML. All faults are reported at once, one line each, with the nearest known name."""
+    """Read a policy from YAML. All faults are reported at once, one line each, with the nearest valid name."""
     file = Path(path).expanduser()
     if not file.is_file():
         if file.parent.is_dir():
@@ -190,7 +190,7 @@ def _rule(
     where: str,
     faults: list[AssayError],
 ) -> Rule:
-    """Read limits from a mapping of the policy file; add its faults to the list."""
+    """Read limits from a mapping of the policy file. Faults are added to the list."""
     numbers: dict[str, float | None] = {}
     for key in ("max_drop", "min_value", "max_value", "min_above_floor"):
         value = plain.get(key)
@@ -227,7 +227,7 @@ def _share(
     where: str,
     faults: list[AssayError],
 ) -> float:
-    """Return the allowed share of samples without a verdict; a fault is added to the list."""
+    """Return the allowed share of samples without a verdict. A fault is added to the list."""
     value = plain.get("max_unresolved", 0.0)
     if (
         isinstance(value, bool)
@@ -249,7 +249,7 @@ def _changes(
     where: str,
     faults: list[AssayError],
 ) -> frozenset[str]:
-    """Return the parts that may differ from the baseline; faults are added to the list."""
+    """Return the parts that may differ from the baseline. Faults are added to the list."""
     value = plain.get("allow_changed") or ()
     if isinstance(value, str):
         names = [value]

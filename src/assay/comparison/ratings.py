@@ -1,7 +1,8 @@
 """Bradley-Terry and Elo ratings of the models of a leaderboard, from battles on the samples they share.
 
-If samples have the tag `opponent`, as with a pairwise judge, each value is a battle against that opponent: 1 is
-won, 0 lost, 0.5 a tie. Otherwise every two models meet on every sample that both answered, and the better score wins.
+If samples have the tag `opponent`, as with a pairwise judge, each value is a battle
+against that opponent: 1 is won, 0 lost, 0.5 a tie. Otherwise every two models have a
+battle on every sample that both answered, and the better score wins.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -119,7 +120,7 @@ def rate(board: Leaderboard, method: str = "bradley-terry") -> list[RatedColumn]
 
 
 def _ranks(ratings: Ratings) -> Mapping[str, Rank]:
-    """Return ranks with ties: models whose difference may be chance share ranks."""
+    """Return ranks with ties: models whose difference is not significant share ranks."""
     values = {rating.name: rating.value for rating in ratings.ratings}
 
     def duel(first: str, second: str) -> Duel:

@@ -32,7 +32,7 @@ class RunComparison:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the runs, the baseline first: the shortest ends of their paths that differ."""
+        """Names of the runs, the baseline first: the shortest endings of their paths with which all are different."""
         return short_paths([self.baseline, *(Path(run.run) for run in self.runs)])
 
     @property
@@ -99,7 +99,8 @@ def compare(
 ) -> RunComparison:
     """Compare the results of one or more runs with those of a baseline, paired by sample.
 
-    A run may be the results of another tool; `force` compares these even if their data is different or unknown.
+    A run may be the results of another tool. With `force`, these are compared even if
+    their data are different or unknown.
 
     Example: `assay.compare("runs/before", "runs/after")`
     """
@@ -130,7 +131,7 @@ def compare(
 
 
 def short_paths(paths: Sequence[Path]) -> tuple[str, ...]:
-    """Return the shortest ends of some paths that are all different."""
+    """Return the shortest endings of paths with which all are different."""
     longest = max((len(path.parts) for path in paths), default=0)
     for length in range(1, longest + 1):
         names = []

@@ -1,8 +1,9 @@
-"""Statistical power: how wide the interval of a run with N samples is, and how small a difference N samples can show.
+"""Statistical power: how wide the interval of a run with N samples is, and which difference N samples can detect.
 
-The scores come from a finished run, or from assumptions. How much two runs on the same samples differ is known only
-if both exist. Otherwise it is assumed, and the output says so: right-or-wrong scores differ half as often as those
-of two unrelated models, and other scores have a correlation of one half.
+The scores come from a finished run, or from assumptions. How much two runs on the same
+samples differ is known only if both exist. Otherwise it is assumed, and the output
+notes it: right-or-wrong scores differ half as often as those of two unrelated models,
+and other scores have a correlation of one half.
 """
 
 import math
@@ -43,11 +44,11 @@ class Scores:
     """Standard deviation of the score of one sample; it allows for clusters of samples."""
     is_binary: bool
     pairs: float | None
-    """The share of samples on which two runs differ; None if scores are not right or wrong."""
+    """The share of samples on which two runs differ; None if scores are not right-or-wrong."""
     paired_variance: float
     """Variance of the difference of two runs on one sample."""
     origin: str
-    """Where `pairs` and `paired_variance` come from, in words: two runs, or an assumption."""
+    """The origin of `pairs` and `paired_variance` in words: two runs, or an assumption."""
     width: float = 1.0
     """The highest minus the lowest possible score."""
 
@@ -59,7 +60,7 @@ class Scores:
         return t_quantile(0.975, n - 1) * self.deviation / math.sqrt(n)
 
     def smallest_difference(self, n: int) -> float | None:
-        """Return the smallest true difference that n samples show with 80 % power; `None` if they show none."""
+        """Return the smallest true difference that n samples detect with 80 % power; None if they detect none."""
         if self.pairs is None:
             return minimum_detectable_difference(n, self.paired_variance)
         try:
@@ -68,7 +69,7 @@ class Scores:
             return _one_way(n)
 
     def needed(self, difference: float) -> int:
-        """Return the sample size that shows a difference with 80 % power."""
+        """Return the sample size that detects a difference with 80 % power."""
         if self.pairs is None:
             return sample_size(difference, self.paired_variance)
         return sample_size_paired_binary(
@@ -80,7 +81,7 @@ class Scores:
         counts: Sequence[int],
         differences: Sequence[float],
     ) -> Iterator[str]:
-        """Yield the lines for a terminal: what `counts` samples can show, and how many samples `differences` need."""
+        """Yield the lines for a terminal: what `counts` samples can detect, and how many samples `differences` need."""
         yield f"{self.name}: {self._describe()}"
         for n in counts:
             smallest = self.smallest_difference(n)
@@ -143,7 +144,7 @@ def assumed_scores(
     deviation: float | None,
     pairs: float | None,
 ) -> Scores:
-    """Return an assumed distribution of scores: of right-or-wrong scores by `rate`, or of others by `deviation`."""
+    """Return an assumed distribution of scores: by `rate` for right-or-wrong scores, by `deviation` for others."""
     if deviation is not None:
         origin = f"assumed, correlation {CORRELATION:g}"
         variance = 2 * deviation**2 * (1 - CORRELATION)
@@ -169,7 +170,7 @@ def pilot_scores(
 ) -> list[Scores]:
     """Return the distribution of sample scores for each metric of a finished run.
 
-    With a `baseline`, also use how much the scores of the two runs differ.
+    With a `baseline`, the differences between the scores of the two runs are also used.
     """
     reader = open_run(run)
     results = reader.results
@@ -265,7 +266,7 @@ def _of_result(
 
 
 def _one_way(n: int) -> float | None:
-    """Return the smallest difference that n samples show if every sample that differs favors the same run."""
+    """Return the smallest difference that n samples detect if all samples that differ favour the same run."""
     shares = []
     for share in range(1, 101):
         if paired_binary_power(n, share / 100, share / 100) >= POWER:

@@ -1,4 +1,4 @@
-"""Media: decoded within limits, checked without decoding, and created from arrays."""
+"""Media: decode them within limits, check them without decoding, and create them from arrays."""
 
 from .audio import DecodedAudio, decode_audio
 from .checks import check_media, described

@@ -82,7 +82,7 @@ ZERO_CROSSINGS = 32
 KAISER_BETA = 9.0
 BLOCK_FRAMES = 8192
 ROLL_OFF = 0.95
-"""Frequency at which the low-pass filter begins to fall, as a share of the lower of the two Nyquist frequencies."""
+"""The frequency at which the low-pass filter begins to fall, as a share of the lower Nyquist frequency."""
 
 
 def resample(
@@ -122,7 +122,11 @@ def resample(
 
 
 def _filters(up: int, down: int) -> "tuple[int, NDArray[np.float64]]":
-    """Return half the filter length in input samples, and the filters for outputs at 0/up, 1/up, … of an input step."""
+    """Return half the filter length in input samples, and the filters.
+
+    There is a filter for outputs at each of 0/up, 1/up, … of a step between input
+    samples.
+    """
     import numpy as np
 
     ratio = min(1.0, up / down)
@@ -143,14 +147,16 @@ def _filters(up: int, down: int) -> "tuple[int, NDArray[np.float64]]":
 
 
 CANCELLED = 0.1
-"""Channels cancel each other if the power of their sum, as a share of their summed powers, is below this value.
+"""A limit: channels cancel each other if the power of their sum, as a share of their summed powers, is below it.
 
-The share is 1 for independent channels and for one channel beside silent ones.
+The share is 1 for independent channels, and for one channel with silent ones.
 """
 MOST_CANCELLED = 0.05
-"""The channels of a clip are not mixed if parts with more than this share of its power cancel each other."""
+"""The share of a clip's power above which its channels are not mixed, if the parts with
+this power cancel each other.
+"""
 MIX_FRAMES = 16384
-"""Length of the parts that are tested for cancelling: a third of a second to two seconds, depending on the rate."""
+"""The length in frames of the parts that are tested for cancelling: 0.3 to 2 seconds, depending on the rate."""
 
 
 @dataclass(
@@ -162,10 +168,13 @@ class DecodedAudio:
     """A decoded audio clip."""
 
     samples: "Floats"
-    """Shape (frames,), or (frames, 2) for stereo. Values are from -1 to 1, unless the file itself has larger ones."""
+    """An array with the shape (frames,), or (frames, 2) for stereo.
+
+    Values are from -1 to 1 unless the file has larger ones.
+    """
     rate: int
     conversions: tuple[str, ...] = ()
-    """Conversions after decoding, as text: `mixed 2 channels to 1`, `resampled 44100 Hz to 16000 Hz`."""
+    """The conversions after decoding, in words: `mixed 2 channels to 1`, `resampled 44100 Hz to 16000 Hz`."""
 
     @property
     def channels(self) -> int:
@@ -185,10 +194,10 @@ def decode_audio(
     channels: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> DecodedAudio:
-    """Decode the audio as it is in the file; change the rate only for `rate`, and mix channels only for `channels=1`.
+    """Decode a clip without changes, except that `rate` resamples it and `channels=1` mixes its channels.
 
-    More than two channels are a `DataError` unless they are mixed, because it is unknown which one holds the speech. A
-    separate process does the work.
+    More than two channels are a `DataError` unless they are mixed, because it is
+    unknown which one has the speech. The file is decoded in a separate process.
     """
     import numpy as np
 
@@ -212,7 +221,7 @@ def decode_audio_here(
     channels: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> DecodedAudio:
-    """Decode as `decode_audio` does, in this process."""
+    """Decode a clip in this process, as `decode_audio` does in another."""
     import numpy as np
 
     samples, file_rate = _read(audio, limits)
@@ -246,7 +255,7 @@ def decode_audio_here(
 
 
 def _one_channel(samples: "Floats") -> "tuple[Floats, str]":
-    """Return the mean of the channels, or the loudest if they cancel each other, and a note on which it is."""
+    """Return the mean of the channels, or the loudest channel if they cancel each other, and a note on which it is."""
     import numpy as np
 
     count = samples.shape[1]

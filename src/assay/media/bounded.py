@@ -1,7 +1,8 @@
 """Bounded decoding: a separate process decodes media, limited in time and memory.
 
-Headers are checked first. But a header may be wrong, and a decoder may hang or crash on the data after it. Then the
-worker is killed, the fault of the medium is reported with its location, and the next medium gets a new worker.
+Headers are checked first. But a header may be wrong, and a decoder may hang or crash on
+the data after it. Then the worker process is killed, the fault is reported with the
+location of the medium, and the next medium gets a new worker.
 """
 
 import atexit
@@ -20,13 +21,13 @@ from .media_headers import Limits
 
 GIBIBYTE = 1024**3
 MEMORY = {"image": 2 * GIBIBYTE, "audio": 6 * GIBIBYTE, "video": 6 * GIBIBYTE}
-"""Address space of the worker in bytes: room for libraries and several copies of the largest medium of a kind."""
+"""The address space of the worker in bytes: enough for libraries and several copies of the largest medium of a kind."""
 SECONDS = {"image": 60.0, "audio": 60.0, "video": 600.0}
 SECONDS_A_MEBIBYTE = 1.0
 MOST_IDLE = 4
 PIPE_BYTES = 1024 * 1024
 _FEW_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""Variables that keep thread pools small. Each thread reserves address space, which counts towards the limit."""
+"""Environment variables that limit thread pools. Each thread reserves address space, which counts towards the limit."""
 _PASSED_ON = (
     "PATH",
     "HOME",
@@ -37,7 +38,7 @@ _PASSED_ON = (
     "PYTHONHOME",
     "SYSTEMROOT",
 )
-"""Environment variables that an interpreter needs. The worker gets no others, so that keys and tokens stay out."""
+"""Environment variables that an interpreter needs. The worker gets no others, and thus no keys or tokens."""
 
 _idle: "list[Worker]" = []
 _lock = threading.Lock()
@@ -48,7 +49,7 @@ def decode(
     limits: Limits,
     options: dict[str, Any],
 ) -> tuple[dict[str, Any], bytearray]:
-    """Decode a medium in the worker. Return the description of the result, such as its shape, and the decoded bytes.
+    """Decode a medium in the worker. Return a description of the result, such as its shape, and the decoded bytes.
 
     Raise `DataError` if the medium cannot be decoded.
     """
@@ -199,7 +200,7 @@ def _environment() -> dict[str, str]:
 
 
 def _widen(stream: IO[bytes] | None) -> None:
-    """Enlarge a pipe's buffer, because each full pipe costs a switch between two processes."""
+    """Enlarge the buffer of a pipe. Whenever it is full, the system must switch between the two processes."""
     try:
         import fcntl
 

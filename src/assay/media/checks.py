@@ -57,8 +57,8 @@ def check_media(
 ) -> Facts:
     """Return the facts (format, size, duration) in a medium's headers.
 
-    Raise `DataError` if the medium is empty, truncated, too large or of another kind. Its file name does not matter: an
-    MP3 called `.wav` is an MP3.
+    Raise `DataError` if the medium is empty, truncated, too large or of another kind.
+    Its file name is ignored: an MP3 called `.wav` is an MP3.
     """
     if isinstance(medium, Image):
         return check_image(medium, limits)
@@ -75,7 +75,7 @@ def check_image(
 ) -> Facts:
     """Return format, width and height of an image from its header.
 
-    Raise unless it is complete and within the limits.
+    Raise if it is incomplete or exceeds the limits.
     """
     facts = _facts(image, IMAGE_FORMATS, IMAGE_READERS)
     if facts.format not in RARE_IMAGES:
@@ -108,7 +108,7 @@ def check_audio(
 ) -> Facts:
     """Return format, rate and length of an audio clip from its header.
 
-    Raise unless it is complete and within the limits.
+    Raise if it is incomplete or exceeds the limits.
     """
     facts = _facts(audio, AUDIO_FORMATS, _SOUND_READERS)
     check_length(audio, facts.frames, facts.rate, facts.channels, limits)
@@ -145,7 +145,10 @@ def _facts(
     expected: frozenset[str],
     readers: Readers,
 ) -> Facts:
-    """Return the facts (format, size, duration) in a medium's headers; only the format if it has no reader."""
+    """Return the facts (format, size, duration) in a medium's headers.
+
+    If assay has no reader for the format, return only the format.
+    """
     data = medium.data()
     name = _format_of(medium, data, expected)
     if name not in readers:
@@ -162,7 +165,7 @@ def _format_of(
     data: bytes,
     expected: frozenset[str],
 ) -> str:
-    """Return the format that the first bytes of a medium indicate. Raise if it is not one of `expected`."""
+    """Return the format of a medium, by its first bytes. Raise if it is not one of `expected`."""
     if not data:
         raise medium.fault(f"the {medium.kind} is empty: 0 bytes")
     kind = _a(medium.kind)
@@ -205,9 +208,10 @@ def _a(kind: str) -> str:
 
 
 def described(medium: Media) -> dict[str, Any]:
-    """Return a medium's size in bytes, and what its header says: width and height, or seconds, rate and channels.
+    """Return a medium's size in bytes and the facts in its header: width and height, or seconds, rate and channels.
 
-    An unreadable header adds nothing: whether a model's image is valid is for the scorer to decide.
+    If the header cannot be read, return only the size: the scorer decides whether a
+    model's image is valid.
     """
     plain: dict[str, Any] = {"bytes": len(medium.data())}
     try:

@@ -1,7 +1,8 @@
-"""Handwritten digits, 8 x 8 pixels, from scikit-learn: one half trains drawing, the other trains judging.
+"""Handwritten digits, 8 x 8 pixels, from scikit-learn. One half trains models that draw, the other trains judges.
 
-No image is in both halves, so that a judge never scores an image it was trained on. The digest identifies images,
-labels and split, and anything trained on a half is cached under it.
+No image is in both halves, so a judge never scores an image it was trained on. The
+digest identifies images, labels and split; everything trained on a half is cached under
+it.
 """
 
 import hashlib
@@ -71,7 +72,7 @@ def digits() -> Digits:
 
 
 def digit_pixels(image: Image) -> "Floats":
-    """Return an image of any size as 64 numbers from 0 to 1: bright ink on dark paper, as in the data."""
+    """Return an image of any size as 64 numbers from 0 to 1, with bright ink on dark paper as in the dataset."""
     import numpy as np
     from PIL import Image as pillow
 

@@ -39,7 +39,7 @@ def bytes_of_text(text: str, what: str = "media") -> bytes:
 
 
 READERS = {kind: partial(bytes_of_text, what=kind) for kind in MEDIA_KINDS}
-"""The function that decodes base64 to each kind of medium. The functions differ only in the kind that errors name."""
+"""The function that decodes base64 to each kind of medium. They differ only in the kind named in error messages."""
 image_bytes = READERS["image"]
 
 
@@ -53,9 +53,10 @@ def image_from(
     *,
     name: str | None = None,
 ) -> Image:
-    """Return a PNG of a Pillow image, or of an array with the shape (height, width) or (height, width, 1, 3 or 4).
+    """Return a Pillow image, or an array with the shape (height, width) or (height, width, 1, 3 or 4), as PNG.
 
-    Arrays hold bytes, or floats from 0 to 1. An image of a mode that PNG does not know, such as CMYK, becomes RGB.
+    Arrays have bytes, or floats from 0 to 1. An image in a mode that PNG does not have,
+    such as CMYK, becomes RGB.
     """
     from PIL import Image as pillow
 
@@ -74,9 +75,11 @@ def audio_from(
     subtype: Literal["PCM_16", "FLOAT"] = "PCM_16",
     name: str | None = None,
 ) -> Audio:
-    """Return a WAV of an array with the shape (frames,) or (frames, channels): 16-bit integers, or floats from -1 to 1.
+    """Return an array with the shape (frames,) or (frames, channels) as WAV. It has
+    16-bit integers, or floats from -1 to 1.
 
-    The subtype `FLOAT` keeps floats exactly. Every model and endpoint reads `PCM_16`.
+    The subtype `FLOAT` preserves floats exactly. Every model and endpoint reads
+    `PCM_16`.
     """
     import numpy as np
 
@@ -114,7 +117,10 @@ def audio_from(
 
 
 def wav_of(decoded: "DecodedAudio", original: Audio) -> Audio:
-    """Return a decoded clip as 16-bit WAV (of floats if it exceeds full scale) with name and location of `original`."""
+    """Return a decoded clip as 16-bit WAV, or as floats if it exceeds full scale.
+
+    Its name and location are those of `original`.
+    """
     is_loud = float(abs(decoded.samples).max(initial=0.0)) > 1.0
     wav = audio_from(
         decoded.samples,

@@ -27,7 +27,7 @@ FORMATS = (
     "PPM",
     "ICO",
 )
-"""Formats that Pillow may try. Its readers of rarer formats get no untrusted bytes."""
+"""Formats that Pillow may read. Its readers of rarer formats get no untrusted bytes."""
 
 
 def decode_image(
@@ -35,9 +35,10 @@ def decode_image(
     *,
     limits: Limits = DEFAULT_LIMITS,
 ) -> "PilImage":
-    """Return the image as RGB; apply EXIF rotation, scale 16 bits to 8, and put alpha on white.
+    """Return the image as RGB: with EXIF rotation applied, 16 bits scaled to 8, and transparency on white.
 
-    An animation is a `DataError`, because it is unknown which frame was meant. A separate process does the work.
+    An animation is a `DataError`, because it is unknown which frame is meant. The file
+    is decoded in a separate process.
     """
     from PIL import Image as pillow
 
@@ -55,7 +56,7 @@ def decode_image_here(
     *,
     limits: Limits = DEFAULT_LIMITS,
 ) -> "PilImage":
-    """Decode as `decode_image` does, in this process."""
+    """Decode an image in this process, as `decode_image` does in another."""
     from PIL import Image as pillow
     from PIL import ImageOps
 
@@ -90,7 +91,7 @@ def decode_image_here(
 
 
 def _supported_formats() -> list[str]:
-    """Return the formats that Pillow may try and supports here."""
+    """Return the formats that Pillow may read and that this installation supports."""
     from PIL import Image as pillow
 
     pillow.init()
@@ -137,7 +138,7 @@ def to_rgb(image: "PilImage") -> "PilImage":
 
 
 def _from_deep(image: "PilImage") -> "PilImage":
-    """Return 16- and 32-bit grey as 8-bit grey. Pillow's own conversion clips everything above 255 to white."""
+    """Return 16- or 32-bit grey as 8-bit grey. Pillow's own conversion would turn everything above 255 to white."""
     import numpy as np
     from PIL import Image as pillow
 

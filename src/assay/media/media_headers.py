@@ -1,7 +1,8 @@
-"""Headers and end markers of audio, image and video files, and the limits that their facts are checked against.
+"""Headers and end markers of audio, image and video files, and the limits that they are checked against.
 
-No pixel is decoded. A reader returns `Facts` or raises `Broken`. Each walks the whole file by its block lengths, so
-that a truncated file is noticed: Pillow silently opens a PNG that lacks its last bytes.
+No pixel is decoded. A reader returns `Facts` or raises `Broken`. Each reader follows
+the block lengths through the whole file, so that it notices a truncated file: Pillow
+silently opens a PNG that lacks its last bytes.
 """
 
 import re
@@ -15,13 +16,13 @@ MEGAPIXEL = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts read from headers only; `None` if the format does not say."""
+    """Facts read from the headers of a file; None for those that the format does not contain."""
 
     format: str
     width: int | None = None
     height: int | None = None
     frames: int | None = None
-    """Images of an animation, or samples per channel of an audio clip."""
+    """The number of images in an animation, or of samples per channel in an audio clip."""
     rate: int | None = None
     channels: int | None = None
 
@@ -41,7 +42,7 @@ class Limits:
     side: int = 20_000
     seconds: float = 4 * 3600.0
     samples: int = 4 * 3600 * 48_000
-    """Samples of all channels together. The default is four hours of one channel at 48 kHz."""
+    """Maximum number of samples of all channels together: by default four hours of one channel at 48 kHz."""
 
 
 DEFAULT_LIMITS = Limits()
@@ -53,16 +54,17 @@ class Broken(Exception):
 
 _UNKNOWN_LENGTH = (0, 0xFFFFFFFF)
 _ONE_FRAME_A_BLOCK = frozenset({1, 3, 6, 7, 0xFFFE})
-"""Codes of WAV formats whose blocks hold one frame: PCM, floats, A-law, mu-law, extensible.
+"""Codes of WAV formats with one frame in each block: PCM, floats, A-law, mu-law, extensible.
 
-A block of GSM holds many.
+A block of GSM has many frames.
 """
 
 
 def wav(data: bytes) -> Facts:
-    """Return rate, channels and frames. Raise `Broken` if samples that the header promises are missing.
+    """Return rate, channels and frames. Raise `Broken` if the file has fewer samples than its header declares.
 
-    A program that writes to a pipe leaves the lengths at 0 or -1; then the samples in the file count.
+    A program that writes to a pipe leaves the lengths at 0 or -1; then the samples in
+    the file are counted.
     """
     layout = _WavFormat()
     offset = 12
@@ -79,7 +81,7 @@ def wav(data: bytes) -> Facts:
 
 
 class _WavFormat(NamedTuple):
-    """The format chunk of a WAV."""
+    """The format chunk of a WAV file."""
 
     code: int = 0
     channels: int = 0
@@ -95,7 +97,9 @@ def _wav_facts(
     length: int,
     present: int,
 ) -> Facts:
-    """Return the facts of a WAV file that has `present` of the `length` bytes of samples that its header declares."""
+    """Return the facts of a WAV file. Its header declares `length` bytes of samples, of
+    which `present` are in the file.
+    """
     block = layout.block
     if not block:
         raise Broken("the WAV has samples but no format before them")
@@ -127,7 +131,7 @@ def _is_streamed(data: bytes) -> bool:
 
 
 def flac(data: bytes) -> Facts:
-    """Return rate, channels and frames from the stream's first block."""
+    """Return rate, channels and frames from the first block of the stream."""
     if len(data) < 42:
         raise Broken("the FLAC ends inside its header")
     packed = int.from_bytes(data[18:26], "big")
@@ -141,7 +145,10 @@ def flac(data: bytes) -> Facts:
 
 
 def ogg(data: bytes) -> Facts:
-    """Return the format. Raise `Broken` if a page is incomplete. A cut exactly between two pages is not noticed."""
+    """Return the format. Raise `Broken` if a page is incomplete.
+
+    A file cut exactly between two pages is not noticed.
+    """
     offset = 0
     while data[offset : offset + 4] == b"OggS":
         table = offset + 27
@@ -160,7 +167,7 @@ def ogg(data: bytes) -> Facts:
 
 
 def aiff(data: bytes) -> Facts:
-    """Return the format. Raise `Broken` if the file is shorter than its first chunk says."""
+    """Return the format. Raise `Broken` if the file is shorter than the length in its first chunk."""
     return _whole("aiff", data, _form_size(data))
 
 
@@ -272,7 +279,7 @@ AUDIO_READERS: dict[str, Callable[[bytes], Facts]] = {
     read.__name__: read
     for read in (wav, flac, ogg, aiff, svx, caf, rf64, w64, au, sphere)
 }
-"""The function that reads the headers of each audio format; each function is named after its format."""
+"""The function that reads the headers of each audio format. Each is named after its format."""
 
 
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -363,7 +370,7 @@ def gif(data: bytes) -> Facts:
 
 
 def _color_table_size(flags: int) -> int:
-    """Return the bytes of a GIF's color table, three for each color; 0 if the flags name none."""
+    """Return the size of a GIF's color table, three bytes for each color; 0 if the flags declare no table."""
     if not flags & 0x80:
         return 0
     colors = 2 << (flags & 7)
@@ -398,7 +405,7 @@ def webp(data: bytes) -> Facts:
 
 
 def bmp(data: bytes) -> Facts:
-    """Return width and height. Raise `Broken` if the file is shorter than its header says."""
+    """Return width and height. Raise `Broken` if the file is shorter than the length in its header."""
     if len(data) < 26:
         raise Broken("the BMP ends inside its header")
     (declared,) = struct.unpack_from("<I", data, 2)
@@ -437,7 +444,7 @@ def tiff(data: bytes) -> Facts:
 
 
 def riff_size(data: bytes, what: str) -> None:
-    """Raise `Broken` if a RIFF file is shorter than its header says.
+    """Raise `Broken` if a RIFF file is shorter than the length in its header.
 
     A size of 0 or -1 means a stream of unknown length.
     """
@@ -452,7 +459,7 @@ def riff_size(data: bytes, what: str) -> None:
 IMAGE_READERS: dict[str, Callable[[bytes], Facts]] = {
     read.__name__: read for read in (png, jpeg, gif, webp, bmp, tiff)
 }
-"""The function that reads the headers of each image format; each function is named after its format."""
+"""The function that reads the headers of each image format. Each is named after its format."""
 
 
 def mp4(data: bytes) -> Facts:
@@ -479,7 +486,7 @@ def mp4(data: bytes) -> Facts:
 
 
 def avi(data: bytes) -> Facts:
-    """Check that an AVI is as long as its header says. A length of 0 means that the writer did not know it."""
+    """Check that an AVI is as long as its header declares. A length of 0 means that it was unknown to the writer."""
     (size,) = struct.unpack_from("<I", data, 4)
     if size and size + 8 > len(data):
         raise Broken(f"the AVI is cut off: {len(data):,} of {size + 8:,} bytes")
@@ -493,7 +500,7 @@ def m4a(data: bytes) -> Facts:
 
 
 def matroska(data: bytes) -> Facts:
-    """Check that a Matroska file is as long as its segment says. A live recording has no length."""
+    """Check that a Matroska file is as long as its segment declares. A live recording has no length."""
     after_header = _element(data, 0)[1]
     if data.startswith(_SEGMENT, after_header):
         end = _element(data, after_header)[1]

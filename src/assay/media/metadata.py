@@ -1,8 +1,9 @@
-"""Remove metadata from media that a judge sees: comments, EXIF, colour profiles, tags.
+"""Remove metadata from media for a judge: comments, EXIF, colour profiles, tags.
 
-A judge must see the image or sound that a model produced, not text that the model wrote into the file. Pixels and
-samples stay unchanged: pieces of the file are left out, and nothing is encoded again. Only a photo's rotation is
-kept, because it affects what is seen.
+A judge must see the image or sound that a model produced, not text that the model wrote
+into the file. Pixels and samples are unchanged: pieces of the file are left out, and
+nothing is encoded again. Only a photo's rotation is kept, because it affects what is
+seen.
 """
 
 import re
@@ -46,7 +47,7 @@ _FLAC_KEPT = frozenset({0, 3})
 
 
 def without_metadata(prompt: Prompt) -> tuple[Prompt, tuple[str, ...]]:
-    """Return the prompt with metadata removed from its media, and notes on what was removed from which medium."""
+    """Return the prompt with metadata removed from its media, and notes on what was removed from each medium."""
     if not any(
         isinstance(part, Media)
         for message in prompt.messages
@@ -85,7 +86,8 @@ def _part(
 def strip_metadata(medium: Media) -> tuple[bytes, list[str] | None]:
     """Return the bytes without metadata, and the names of the removed parts.
 
-    Return `None` instead of names for a format that is not stripped, or a file that does not follow its format.
+    The second value is None for a format without a function here, or a file that does
+    not follow its format.
     """
     data = medium.data()
     strip = _STRIPPERS.get(medium.format or "")
@@ -170,7 +172,7 @@ def strip_jpeg(data: bytes) -> Stripped:
 
 
 def _jpeg_name(code: int, body: bytes) -> str:
-    """Return the name of a JPEG segment that must be removed; empty for a segment that stays."""
+    """Return the name of a JPEG segment that must be removed; empty for a segment to keep."""
     if code == 0xFE:
         return "comment"
     if (
@@ -187,7 +189,7 @@ def _jpeg_name(code: int, body: bytes) -> str:
 
 
 def strip_webp(data: bytes) -> Stripped:
-    """Strip a WebP: EXIF (except a rotation), XMP and colour profile, with the flags that announce them."""
+    """Strip a WebP: EXIF (except a rotation), XMP and colour profile, with the flags that declare them."""
     pieces = []
     dropped = []
     flags = 0
@@ -217,7 +219,7 @@ def strip_webp(data: bytes) -> Stripped:
 
 
 def strip_wav(data: bytes) -> Stripped:
-    """Strip a WAV: everything but the format and the samples."""
+    """Strip a WAV: everything except the format and the samples."""
     chunks = list(_riff(data))
     dropped = [
         name.decode("latin-1").strip() for name, _ in chunks if name not in _WAV_KEPT
@@ -229,7 +231,7 @@ def strip_wav(data: bytes) -> Stripped:
 
 
 def strip_flac(data: bytes) -> Stripped:
-    """Strip a FLAC: comments, pictures and similar blocks. Mark the last remaining block as the last."""
+    """Strip a FLAC: comments, pictures and similar blocks. The last remaining block is marked as the last."""
     names = {4: "comments", 6: "picture"}
     blocks = []
     dropped = []

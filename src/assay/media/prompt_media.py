@@ -1,7 +1,8 @@
-"""Convert the media of a prompt to what a model accepts: another sampling rate, PNG or WAV.
+"""Convert the media of a prompt to the forms that a model accepts: another sampling rate, PNG or WAV.
 
-Audio clips are converted to the sampling rate and the channels that a model declares. A clip that already has them, or
-whose model declares nothing, is sent as the dataset's own bytes.
+Audio clips are converted to the sampling rate and the channels that a model declares.
+If a clip already has them, or the model declares nothing, the dataset's own bytes are
+sent.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -29,9 +30,9 @@ def with_parts(
 
 
 def fitted(prompt: Prompt, abilities: Abilities) -> tuple[Prompt, tuple[str, ...]]:
-    """Return the prompt with clips converted to `audio_rate` and `audio_channels`, and the conversions for the record.
+    """Return the prompt with clips converted to `audio_rate` and `audio_channels`, and a list of the conversions.
 
-    A converted clip becomes a WAV of 16 bits, or of floats if it exceeds full scale.
+    A converted clip becomes a 16-bit WAV, or a WAV of floats if it exceeds full scale.
     """
     if abilities.audio_rate is None and abilities.audio_channels is None:
         return prompt, ()

@@ -70,7 +70,7 @@ def decode_frames(
 
 
 def inspect_video_here(video: Video) -> VideoFacts:
-    """Inspect as `inspect_video` does, in this process."""
+    """Inspect a video in this process, as `inspect_video` does in another."""
     with _opened(video) as (container, stream):
         rate = stream.average_rate or stream.guessed_rate
         count = stream.frames
@@ -95,7 +95,7 @@ def decode_frames_here(
     numbers: Sequence[int],
     limits: Limits = DEFAULT_LIMITS,
 ) -> "list[Pixels]":
-    """Decode as `decode_frames` does, in this process."""
+    """Decode frames in this process, as `decode_frames` does in another."""
     _check_bytes(video, len(numbers), limits)
     unique_numbers = set(numbers)
     last_number = max(unique_numbers)
@@ -124,7 +124,9 @@ def _may_be_missing(
     count: int,
     decoded: int,
 ) -> bool:
-    """Return True if nearly as many frames could be decoded as the header counts, so that the file is not cut off."""
+    """Return True if nearly as many frames could be decoded as the header declares, so
+    that the file is not truncated.
+    """
     return decoded > 0 and count - decoded <= 2 + count // 100
 
 
@@ -145,7 +147,7 @@ def _check_bytes(
 
 
 def _pixels(frame: "VideoFrame") -> "Pixels":
-    """Return a frame as an array with the shape (height, width, 3), rotated as the file demands."""
+    """Return a frame as an array with the shape (height, width, 3), rotated as the file specifies."""
     import numpy as np
 
     pixels = frame.to_ndarray(format="rgb24")
@@ -155,7 +157,7 @@ def _pixels(frame: "VideoFrame") -> "Pixels":
 
 @contextmanager
 def _opened(video: Video) -> "Iterator[tuple[Any, Any]]":
-    """Open a file and its first video stream. Turn errors of the decoder into `DataError`s of the video."""
+    """Open a file and its first video stream. Errors of the decoder become `DataError`s with the video's location."""
     av = library("av", "PyAV, which reads videos,", "assay[media]")
     try:
         with av.open(io.BytesIO(video.data())) as container:

@@ -1,8 +1,9 @@
 """The process that decodes media: it takes bytes, returns pixels or samples, and can do little else.
 
-`assay.media.bounded` starts it. A request is one line of JSON and the medium's bytes; a reply is one line of JSON
-and the decoded bytes. Memory and processor time are limited per request, and writing files is disabled. A file that
-exploits a decoder takes down this process, not the run.
+`assay.media.bounded` starts it. A request is one line of JSON and the medium's bytes; a
+reply is one line of JSON and the decoded bytes. Memory and processor time are limited
+for each request, and writing files is disabled. A file that exploits a decoder can
+crash this process, but not the run.
 """
 
 import json
@@ -23,7 +24,7 @@ Reply = tuple[dict[str, Any], Iterable[Any]]
 
 
 def main() -> None:
-    """Answer requests on standard input and output. Libraries that print are redirected to standard error."""
+    """Reply to requests on standard input and output. Output that libraries print is redirected to standard error."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     serve(sys.stdin.buffer, replies)
@@ -109,7 +110,7 @@ def _video(
     limits: Limits,
     options: Mapping[str, Any],
 ) -> Reply:
-    """Return the facts of a video, or the frames that `options` names."""
+    """Return the facts of a video, or the frames named in `options`."""
     video = Video(data)
     if options["frames"] is None:
         return {"facts": asdict(inspect_video_here(video))}, ()

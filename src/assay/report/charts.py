@@ -1,6 +1,7 @@
 """Charts as SVG, for notebooks and files: the same shapes as in the viewer's `charts.js`.
 
-Each function draws what the function of the same name draws in the app; a test compares them.
+Each function returns the same drawing as the function of the same name in the app; a
+test compares them.
 """
 
 import math
@@ -39,7 +40,7 @@ BINS = 24
 LOG_RATIO = 20
 """A logarithmic axis is used if the largest number is at least this many times the smallest."""
 NAMED_DOTS = 10
-"""The maximum number of labels in a scatter plot. The dots that moved most are labelled."""
+"""The maximum number of labels in a scatter plot. Dots with the largest change are labelled."""
 DOT_NAME_LENGTH = 24
 DOT_ROOM = 8
 """Half the side of the square around a dot that labels must not cover, in pixels."""
@@ -69,7 +70,7 @@ class Point(NamedTuple):
 
 
 def outcome_look(name: str) -> str:
-    """Return the style class with which charts draw an outcome."""
+    """Return the style class of an outcome in charts."""
     return OUTCOME_LOOKS.get(name, "o-error")
 
 
@@ -114,7 +115,7 @@ def _interval_bar(
     scale: Scale,
     look: str,
 ) -> Markup:
-    """Return the bar of an interval, wide enough to be seen."""
+    """Return the bar of an interval, with a minimum width so that it is visible."""
     left = scale(ends[0])
     right = scale(ends[1])
     width = max(1.5, right - left)
@@ -144,7 +145,7 @@ def outcome_strip(
     outcomes: Mapping[str, int],
     width: float = 120,
 ) -> Markup:
-    """Return a strip that is divided by the share of each outcome, scored samples first."""
+    """Return a strip divided by the share of each outcome, scored samples first."""
     entries = [(name, n) for name, n in outcomes.items() if n > 0]
     entries.sort(key=lambda entry: entry[0] != "scored")
     total = sum(n for _, n in entries)
@@ -176,7 +177,8 @@ def histogram(
 ) -> Markup | None:
     """Return a histogram. If values have only a few different labels, each label gets a bar.
 
-    With `log`, the axis is logarithmic if the largest number is `LOG_RATIO` times the smallest, or more.
+    With `log`, the axis is logarithmic if the largest number is at least `LOG_RATIO`
+    times the smallest.
     """
     numbers = finite(values)
     positive = [value for value in numbers if value > 0]
@@ -257,7 +259,7 @@ def bars(
     height: float = 166,
     axis: str = "",
 ) -> Markup:
-    """Return a bar for each count, and the name of the axis below."""
+    """Return a bar chart with a bar for each count, and the name of the axis below."""
     base = height - 36
     each = (width - 2 * MARGIN) / max(len(rows), 1)
     wide = min(each * 0.72, 54)
@@ -295,7 +297,10 @@ def calibration(
     width: float = 260,
     height: float = 260,
 ) -> Markup | None:
-    """Return a calibration chart: how often answers of each confidence are right. None for fewer than ten answers."""
+    """Return a calibration chart: how often answers of each confidence are right.
+
+    Return None for fewer than ten answers.
+    """
     bins = _confidence_bins(confidence, right)
     total = sum(bin.n for bin in bins)
     if total < 10:

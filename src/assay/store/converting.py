@@ -149,7 +149,7 @@ def _output_line(
 
 
 def _plain_message(writer: RunWriter, message: Message) -> dict[str, Any]:
-    """Return a message as JSON, and store its media in the run folder, because there is no dataset that has them."""
+    """Return a message as JSON, and store its media in the run folder, because they are not in any dataset."""
     for medium in message.media:
         writer.blobs.put(medium)
     return to_plain(message)

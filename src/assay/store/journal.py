@@ -144,7 +144,7 @@ class Journal:
         return self._end
 
     def append(self, record: object) -> int:
-        """Add a record to those that the next `flush` writes, and return the offset that its line will have."""
+        """Add a record to the lines that the next `flush` will write. Return the offset of its line."""
         line = seal(record, self._redactor)
         with self._turn:
             self._buffer.append(line)
@@ -153,7 +153,7 @@ class Journal:
         return offset
 
     def flush(self) -> None:
-        """Write the appended records. Once this returns, killing the process loses none of them."""
+        """Write the appended records. After that, killing the process cannot lose them."""
         with self._turn:
             self._flush()
 
@@ -171,7 +171,7 @@ class Journal:
             self._sync_in_background()
 
     def close(self) -> None:
-        """Write and sync everything."""
+        """Write and sync all lines, and close the file."""
         try:
             self.flush()
             if self._syncer is not None:
@@ -240,7 +240,7 @@ def open_journal(
 
 
 def _cut_torn_tail(path: Path) -> int:
-    """Cut off an incomplete last line. Damaged lines before it stay, and readers skip them."""
+    """Cut off an incomplete last line. Damaged lines before it are kept; readers skip them."""
     size = path.stat().st_size
     if size == 0:
         return 0
@@ -260,7 +260,7 @@ def _cut_torn_tail(path: Path) -> int:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
-    """Yield each line with its offset, and `None` instead of a damaged line."""
+    """Yield each line with its offset; None instead of a damaged line."""
     with open(path, "rb") as file:
         offset = 0
         for line in file:
@@ -284,7 +284,7 @@ def part_of(
     *names: str,
     **others: type,
 ) -> type[Any]:
-    """Return a class with only the named fields of a record class, and with further fields of the given types."""
+    """Return a class with some fields of a record class, and with further fields of the given types."""
     hints = get_type_hints(record)
     declared = {field.name: field for field in fields(record)}
     members: list[Any] = [
@@ -298,7 +298,10 @@ def part_of(
 
 
 def _line_of(record: type[Any]) -> object:
-    """Return the class of a journal line for a record. Fields with their default value are left out of the line."""
+    """Return the class of journal lines for a record class.
+
+    Fields with their default value are left out of the line.
+    """
     members = [
         (field.name, Any, *_default(field))
         for field in fields(record)

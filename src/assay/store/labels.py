@@ -1,7 +1,8 @@
 """Labels: people's judgements of answers, in a separate file next to the journal.
 
-Lines have a checksum as in the journal, and no line is changed or removed. To change a label, a person adds a line; the
-last line per person and sample counts. The journal and its digest stay as the run left them.
+Each line has a checksum, as in the journal, and no line is changed or removed. To
+change a label, a person adds another; the last label of each person counts. The journal
+and its digest are not changed.
 """
 
 import json
@@ -30,7 +31,7 @@ class Label:
     id: str
     epoch: int = 0
     value: float | None = None
-    """The judgement; `None` if the person could not tell."""
+    """The judgement; None if the person could not decide."""
     by: str = ""
     at: str = ""
     note: str = ""
@@ -84,7 +85,7 @@ def read_labels(layout: Layout) -> list[Label]:
 def standing_labels(
     labels: list[Label],
 ) -> dict[tuple[str, str, str, int], dict[str, Label]]:
-    """Return the last label of each person for each answer. Earlier ones no longer count."""
+    """Return the last label of each person for each answer. The last one replaces earlier ones."""
     latest: dict[tuple[str, str, str, int], dict[str, Label]] = {}
     for label in labels:
         by_person = latest.setdefault(label.place, {})

@@ -40,12 +40,12 @@ class Layout:
 
 
 def safe_name(name: str, limit: int = 40) -> str:
-    """Return a name that is safe as part of a file name: letters, digits, `.`, `_`, `-`."""
+    """Return a name with only letters, digits, `.`, `_` and `-`, as part of a file name."""
     return _UNSAFE.sub("-", name).strip("-.")[:limit] or "run"
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a derived file so that readers see either the old or the new content, never a part of it."""
+    """Write a derived file in such a way that readers see either the old or the new content, never a part of it."""
     try:
         handle, temporary = new_draft(path)
         try:
@@ -64,9 +64,9 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def new_draft(path: Path) -> tuple[int, Path]:
-    """Open an empty temporary file for a derived file. The umask sets its permissions, as for the journal.
+    """Open an empty temporary file for a derived file, with permissions from the umask as for the journal.
 
-    `tempfile` would create a file that only its owner may read.
+    A file from `tempfile` could be read only by its owner.
     """
     draft = path.parent / f".{path.name}.{secrets.token_hex(8)}"
     return os.open(
@@ -77,7 +77,7 @@ def new_draft(path: Path) -> tuple[int, Path]:
 
 
 def sync_to_disk(path: Path) -> None:
-    """Make the content of a file, or renames in a folder, survive a power loss."""
+    """Sync the content of a file, or the names in a folder, to disk, so that it survives a power loss."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -86,7 +86,7 @@ def sync_to_disk(path: Path) -> None:
 
 
 def disk_error(error: OSError, path: Path) -> StoreError:
-    """Turn an `OSError` into an error a user can act on."""
+    """Convert an `OSError` to an error with a fix for the user."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
         if error.errno == errno.EIO:
             first = "check the disk"
@@ -154,7 +154,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_run_json(path: Path) -> dict[str, Any]:
-    """Read `run.json`; raise UnusablePath if it does not have the form that a run writes."""
+    """Read `run.json`. Raise `UnusablePath` if it is not in the form that a run writes."""
     manifest = read_json(path)
     fault = fault_of_manifest(manifest)
     if fault:
@@ -182,7 +182,7 @@ def write_json(
 
 
 def fault_of_manifest(manifest: Mapping[str, Any]) -> str:
-    """Return what is wrong with a `run.json`; empty if nothing is."""
+    """Return a description of what is wrong with a `run.json`; empty if nothing is."""
     for name in _MAPPINGS:
         entry = manifest.get(name, {})
         if not isinstance(entry, Mapping):
@@ -198,7 +198,7 @@ def fault_of_manifest(manifest: Mapping[str, Any]) -> str:
 
 
 def _fault_of_cell(cell: object) -> str:
-    """Return what is wrong with an entry of `cells`; empty if nothing is."""
+    """Return a description of what is wrong with an entry of `cells`; empty if nothing is."""
     if not isinstance(cell, Mapping):
         return "an entry of `cells` is not a mapping"
     for name in _TEXTS_OF_CELL:

@@ -1,7 +1,8 @@
 """Merge the shards of a run into one folder, and copy a run folder to a URL.
 
-The configuration of the parts is not copied, because it may name code of another machine. The user's own command,
-without its `--shard`, continues from the merged answers and asks nothing again.
+The configuration of the shards is not copied, because it may name code of another
+machine. The user's command without its `--shard` continues from the merged answers,
+without calling the model again.
 """
 
 import errno
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 ALIKE = ("template", "to_sample", "shots", "options", "model")
-"""Names of digests that must be equal in all parts of a task × model. Path of the data and selected part may differ."""
+"""Digests that must be equal in all shards of a task × model.
+
+The path of the data and the selected samples may differ.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """How many lines and media a merge wrote, and how many lines it left out."""
+    """The number of lines and media that a merge wrote, and of lines that it left out."""
 
     lines: int
     media: int
@@ -39,7 +43,7 @@ def merge_runs(
     parts: Sequence[str | Path],
     folder: str | Path,
 ) -> Merged:
-    """Write a new run folder with all answers and scores of the parts, which are run folders."""
+    """Write a new run folder with all answers and scores of the shards, which are run folders."""
     readers = [RunReader(part) for part in parts]
     _check_apart(readers)
     _check_alike(readers)
@@ -75,7 +79,7 @@ def merge_runs(
 
 
 def _check_apart(readers: Sequence[RunReader]) -> None:
-    """Raise if two run folders hold the same part of a task × model, or if one has no journal."""
+    """Raise if two run folders contain the same shard of a task × model, or if one has no journal."""
     folders: dict[tuple[str, str, Any], str] = {}
     for reader in readers:
         folder = reader.layout.folder
@@ -97,7 +101,7 @@ def _check_apart(readers: Sequence[RunReader]) -> None:
 
 
 def _check_alike(readers: Sequence[RunReader]) -> None:
-    """Raise if the parts of a task × model differ in settings, because their scores must not be averaged."""
+    """Raise if the shards of a task × model have different settings, because their scores must not be averaged."""
     cells: dict[tuple[str, str], tuple[str, Mapping[str, Any]]] = {}
     for reader in readers:
         where = str(reader.layout.folder)
@@ -126,10 +130,11 @@ def copy_run(
     layout: Layout,
     url: str,
 ) -> int:
-    """Copy a run to a URL and return how many files were sent. Media that the target already has are not sent again.
+    """Copy a run to a URL, and return the number of files that were sent.
 
-    `run.json` is sent last, because the target counts as a run only with it. A target that contains anything but a run,
-    or an unfinished copy of this run, is refused.
+    Media that the target already has are not sent again. `run.json` is sent last,
+    because the target counts as a run only with it. A target with anything other than a
+    run, or an unfinished copy of this run, is refused.
     """
     files, root = _filesystem(url)
     _refuse_foreign(files, root, url, layout)
@@ -172,7 +177,7 @@ def _is_unfinished_copy(
     names: set[str],
     layout: Layout,
 ) -> bool:
-    """Return True if a target without `run.json` holds an unfinished copy of this run."""
+    """Return True if a target without `run.json` contains an unfinished copy of this run."""
     parts = {layout.journal.name, layout.summary.name, layout.media.name}
     if layout.journal.name not in names or not names <= parts:
         return False
@@ -220,7 +225,7 @@ def _send(
     path: Path,
     there: str,
 ) -> None:
-    """Send a file up to its present size, because a journal may grow while it is sent."""
+    """Send a file up to its current size, because a journal may grow in the meantime."""
     left = path.stat().st_size
     with path.open("rb") as source, files.open(there, "wb") as target:
         while left and (block := source.read(min(left, 1 << 20))):

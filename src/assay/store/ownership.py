@@ -1,8 +1,9 @@
 """Ownership: to which folders a run may be written, which files in them are assay's, and the lock of the one writer.
 
-A run is written to a folder that is new, empty, or already a run; any other is refused before work begins. The content
-decides whether a file is assay's, never the name alone: the format number in `run.json`, the checksums of journal
-lines, the mention of a medium in the journal. Any other file is neither opened for writing nor removed.
+A run is written to a folder that is new, empty, or already a run; any other is refused
+before work begins. The content decides whether a file is assay's, never the name alone:
+the format number in `run.json`, the checksums of journal lines, the mention of a medium
+in the journal. Other files are never opened for writing or removed.
 """
 
 import fcntl
@@ -23,13 +24,15 @@ from .journal import is_whole
 from .layout import Layout, disk_error, new_draft
 
 FORMAT = 2
-"""The format number in `run.json`. Format 1, of the first version, has no digests."""
+"""The format number in `run.json`. Format 1, that of the first version, has no digests."""
 NEW_RUN: Mapping[str, Any] = {"format": FORMAT, "status": "new"}
-"""The first `run.json` of a run, written before anything else, so that it identifies the folder after a kill."""
+"""The first `run.json` of a run. It is written before anything else, so that the folder
+of a killed run is recognised.
+"""
 FINISHED = ("complete", "partial", "failed", "interrupted")
 STATUSES = (*FINISHED, "running")
 VIEW_INDEX = b"assay view index "
-"""The first bytes of the index that pages use. The version follows."""
+"""The first bytes of the viewer's index, before the version."""
 _DRAFT = re.compile(r"\.(run\.json|summary\.json|\.lock|view\.index)\.[0-9a-f]{16}")
 _DRAFT_BEGINS = {
     "run.json": b'{\n  "format":',
@@ -42,7 +45,7 @@ _SEARCHED_BYTES = 1 << 20
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raise if a run may not be written to a folder, because it contains files that assay did not write."""
+    """Raise if a run may not be written to a folder, because it has files that assay did not write."""
     try:
         if not folder.exists() or not folder.is_dir():
             return  # The caller that creates the folder refuses a file.
@@ -78,7 +81,7 @@ def refuse_foreign(folder: Path) -> None:
 
 
 def _refuse_special(path: Path, *, is_folder: bool) -> None:
-    """Raise for a link, which may lead to other people's files, and for anything else that a run never writes."""
+    """Raise for a link, which may lead to other people's files, and for other special files that a run never writes."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -113,7 +116,7 @@ def _holds_run(
     layout: Layout,
     names: list[str],
 ) -> bool:
-    """Return True if a folder holds a run, or only files that a run writes before its first `run.json`."""
+    """Return True if a folder contains a run, or only files that a run writes before its first `run.json`."""
     if layout.manifest.exists():
         problem = manifest_problem(layout.manifest)
         if problem:
@@ -133,7 +136,7 @@ def _holds_run(
 
 
 def manifest_problem(path: Path) -> str:
-    """Return why a file is not a `run.json` of assay; empty if it is one."""
+    """Return the reason why a file is not a `run.json` of assay; empty if it is one."""
     try:
         plain = json.loads(path.read_bytes())
     except OSError as error:
@@ -236,7 +239,7 @@ NOTE_BYTES = 192
 
 
 class FolderLock:
-    """A lock that a process holds while it writes to a run folder. The kernel releases it when the process dies."""
+    """A lock that a process has while it writes to a run folder. The kernel releases it when the process ends."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -283,7 +286,10 @@ class FolderLock:
 
 
 def is_locked(path: Path) -> bool:
-    """Return True if a process writes to the folder now. A lock held on another machine may not be visible here."""
+    """Return True if a process is writing to the folder.
+
+    The lock of a process on another machine may not be visible here.
+    """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -300,7 +306,7 @@ def is_locked(path: Path) -> bool:
 def _note() -> bytes:
     """Return the content of the lock file, which names the writing process.
 
-    Its fixed length lets one write replace it.
+    It has a fixed length, so that one write replaces it.
     """
     note = {
         "pid": os.getpid(),
@@ -311,7 +317,7 @@ def _note() -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Create the lock file with its content in one step. If another process creates it first, keep that file."""
+    """Create the lock file with its content in one step. If another process was faster, keep its file."""
     handle, draft = new_draft(path)
     try:
         with os.fdopen(handle, "wb") as file:

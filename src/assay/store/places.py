@@ -1,8 +1,9 @@
-"""Numbers of samples and epochs: each sample id and epoch of a task × model gets one, from 0, in order of appearance.
+"""Numbers for samples and epochs: each pair of sample id and epoch of a task × model
+gets one, from 0, when it first occurs.
 
-A journal may hold a million of them, so they are not stored as objects: ids are in one buffer, and the number of a
-sample and epoch is found by open addressing in an array. That takes some 40 bytes for each; a dict of tuples takes
-about 250.
+A journal may have a million of them, so they are not stored as objects. The ids are in
+one buffer, and the number of a sample and epoch is found by open addressing in an
+array. This takes some 40 bytes for each; a dict of tuples takes about 250.
 """
 
 from array import array
@@ -12,10 +13,10 @@ from itertools import accumulate
 from typing import cast
 
 Place = tuple[str, int]
-"""The id of a sample, and an epoch."""
+"""A sample id and an epoch."""
 NOWHERE = -1
 SEARCHES = 64
-"""Number of linear searches after which building a hash table is worth its cost."""
+"""The number of linear searches from which building a hash table saves time."""
 
 
 class HashTable:
@@ -35,7 +36,7 @@ class HashTable:
         return len(self._hashes)
 
     def find(self, hash: int) -> int:
-        """Return the number under which a hash was last added, or -1."""
+        """Return the number with which a hash was last added, or -1."""
         table = self._table
         hashes = self._hashes
         mask = self._mask
@@ -70,7 +71,7 @@ class HashTable:
 
 
 class Places:
-    """The number of each sample and epoch. A dict holds the numbers until `pack` is called."""
+    """The number of each sample and epoch. They are in a dict until `pack` is called."""
 
     __slots__ = (
         "_count",
@@ -160,13 +161,13 @@ class Places:
         return number
 
     def _fill(self, table: HashTable) -> None:
-        """Add the hash of every sample and epoch to a table."""
+        """Add the hash of every sample and epoch to a hash table."""
         for id, epoch in self:
             _, hashed = self._find_or_free_hash(table, id, epoch)
             table.add(hashed)
 
     def _scan(self, id: str, epoch: int) -> int:
-        """Search all ids one by one for a sample and epoch. A hash table is faster only for many searches."""
+        """Search a sample and epoch in all ids one by one. Building a hash table pays only for many searches."""
         pattern = b"\0" + id.encode("utf-8", "surrogatepass") + b"\0"
         position = self._ids.find(pattern)
         while position >= 0:
@@ -184,7 +185,7 @@ class Places:
     ) -> tuple[int, int]:
         """Return the number of a sample and epoch, or -1, and the hash under which it is or can be stored.
 
-        If another sample has the hash, try the next hash.
+        If another sample has the same hash, the next hash is tried.
         """
         hashed = hash((id, epoch))
         tries = 0

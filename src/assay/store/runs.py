@@ -1,4 +1,4 @@
-"""A run on disk: opened by one writer, read by any number of readers."""
+"""A run on disk. One writer can open it, and any number of readers."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,11 +56,11 @@ class View:
     """
 
     ids: frozenset[str] | None = None
-    """The samples that were counted; `None` for all."""
+    """The ids of the samples that were counted; None for all."""
     epochs: int = 0
     """The number of epochs that were counted; 0 for all."""
     rounds: Mapping[tuple[str, int], int] = field(default_factory=dict)
-    """For dialogues that have more rounds in the journal: how many rounds of a sample and epoch were counted."""
+    """The number of rounds that were counted, for samples and epochs with more rounds in the journal."""
 
     def __contains__(self, place: tuple[str, int]) -> bool:
         id, epoch = place
@@ -70,7 +70,7 @@ class View:
 
     @classmethod
     def from_plain(cls, entry: Mapping[str, Any]) -> "View":
-        """Return a view from an entry of `counted` in `summary.json`."""
+        """Return a view from an entry of the member `counted` of `summary.json`."""
         rounds = {(id, epoch): count for id, epoch, count in entry.get("rounds", ())}
         return cls(frozenset(entry["ids"]), entry["epochs"], rounds)
 
@@ -98,7 +98,7 @@ class RunReader:
 
     @property
     def source(self) -> Path:
-        """The path that users know: the run folder, or the results of another tool from which it was converted."""
+        """The path that the user named: the run folder, or the other tool's results from which it was converted."""
         imported = self.manifest_if_any.get("imported")
         if isinstance(imported, Mapping) and isinstance(imported.get("path"), str):
             return Path(imported["path"])
@@ -116,7 +116,7 @@ class RunReader:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The content of `summary.json`; empty until the run is finished, or if the file was changed afterwards."""
+        """The content of `summary.json`; empty before the run is finished, or if the file was changed afterwards."""
         manifest = self.manifest_if_any
         if is_vouched(manifest):
             is_own = not summary_damage(self.layout, manifest)
@@ -140,7 +140,7 @@ class RunReader:
 
     @cached_property
     def damage(self) -> tuple[str, ...]:
-        """Everything that differs from the state at the end of the run, one line each."""
+        """Every difference from the state at the end of the run, one line each."""
         manifest = self.manifest_if_any
         if is_vouched(manifest):
             # If the digest matches, damaged lines are those that the run itself met and repaired.
@@ -158,9 +158,9 @@ class RunReader:
         return tuple(line for line in lines if line)
 
     def damage_lines(self) -> list[str]:
-        """Return one line for each damage, with the fix.
+        """Return a line with the fix for each damage.
 
-        For a run of assay's first version, add that it cannot be checked.
+        A run of assay's first version gets a further line: it cannot be checked.
         """
         lines = [
             f"damaged: {line}; fix: `assay run` the same command again"
@@ -174,14 +174,14 @@ class RunReader:
 
     @property
     def manifest_if_any(self) -> dict[str, Any]:
-        """The content of `run.json`; empty if a damaged folder has lost it."""
+        """The content of `run.json`; empty if it is missing in a damaged folder."""
         if self.layout.manifest.exists():
             return self.manifest
         return {}
 
     @cached_property
     def results(self) -> list[Result]:
-        """The rows of the results table. Fields that this version does not know are left out."""
+        """The rows of the results table. Fields that this version of assay does not have are left out."""
         fields = Result.__dataclass_fields__
         rows = self.summary.get("results", ())
         rebuilt = []
@@ -213,7 +213,7 @@ class RunReader:
         model: str,
         scorer: str,
     ) -> Scores:
-        """Return the score records of one scorer that the last summary counted, in the order of the samples' ids."""
+        """Return the score records of one scorer in the last summary, in the order of the samples' ids."""
         scored = self.index.cell(task, model).scores.get(scorer)
         if scored is None:
             return Scores(self.index, [])
@@ -249,7 +249,9 @@ class RunReader:
         return counted
 
     def lost_answers(self) -> int:
-        """Return how many samples have a verdict in the journal, but no answer, because its line was damaged."""
+        """Return the number of samples with a verdict in the journal but without an
+        answer, because its line was damaged.
+        """
         lost: set[tuple[str, str, str, int]] = set()
         if not self.index.damage:
             return 0
@@ -300,10 +302,12 @@ class RunReader:
         result: Result,
         model: str = "",
     ) -> tuple[dict[str, float], dict[str, Hashable]]:
-        """Return one value of a metric for each sample id, and the group to which each sample belongs.
+        """Return the value of a metric for each sample id, and the group to which each sample belongs.
 
-        Repeats are combined by the result's reducer. `model` may name another model than that of the result. The group
-        is the cluster, else the sample's group, else the sample itself. Both are empty if the journal lacks the values.
+        Repeated answers are combined by the result's reducer. `model` may be another
+        model than that of the result. The group is the cluster, else the sample's
+        group, else the sample itself. Both mappings are empty if the journal lacks the
+        values.
         """
         from ..summarizers.attempts import Attempts
         from ..summarizers.mean import UNREAD_LEFT_OUT
@@ -334,18 +338,18 @@ class RunReader:
             return {}, {}
 
     def frame(self) -> "pandas.DataFrame":
-        """Return a pandas data frame with one row per sample, epoch and scorer that the last summary counted."""
+        """Return a pandas data frame with one row for each sample, epoch and scorer in the last summary."""
         from .export import COLUMNS, data_frame, rows_of
 
         return data_frame(rows_of(self), COLUMNS)
 
     def is_counted(self, task: str, model: str) -> bool:
-        """Return True if the last summary has this task × model. The journal may have more of them."""
+        """Return True if this task × model is in the last summary. The journal may have others."""
         cells = self._named_scorers()
         return not cells or (task, model) in cells
 
     def _named_scorers(self) -> dict[tuple[str, str], frozenset[str]]:
-        """Return the scorers of each task × model in the last run; empty for a model that computes its own scores."""
+        """Return the scorers of each task × model in the last run; none for a model that computes its own scores."""
         if self._counted is not None:
             return self._counted
         counted: dict[tuple[str, str], frozenset[str]] = {}
@@ -378,7 +382,8 @@ class RunWriter:
     ) -> None:
         """Open a folder for a run.
 
-        `signs` marks `run.json` as this user's own. It is False if the settings come from another user.
+        With `signs`, `run.json` is signed as this user's own. Without it, the settings
+        are from another user.
         """
         self.layout = Layout(Path(folder))
         self._signs = signs
@@ -433,7 +438,7 @@ class RunWriter:
     def _forget(self) -> None:
         """Remove all files of the run, but no files of the user. The caller must hold the lock.
 
-        The journal is removed last, because it says which media belong to the run.
+        The journal is removed last, because it lists the media that belong to the run.
         """
         try:
             if self.layout.journal.exists():
@@ -447,7 +452,7 @@ class RunWriter:
             raise disk_error(error, self.layout.folder) from error
 
     def _remove_drafts(self) -> None:
-        """Remove temporary files that a killed writer left behind."""
+        """Remove the temporary files of a writer that was killed."""
         try:
             for draft in filter(is_draft, self.layout.folder.iterdir()):
                 draft.unlink(missing_ok=True)
@@ -456,10 +461,10 @@ class RunWriter:
             raise disk_error(error, self.layout.folder) from error
 
     def plain_output(self, output: Output) -> dict[str, Any]:
-        """Return a model's output as a journal line stores it.
+        """Return a model's output in the form for a journal line.
 
-        Media that the model produced are stored in the run folder. Media of the prompt stay in the dataset, and the
-        line has their digests.
+        Media from the model are stored in the run folder. Media of the prompt stay in
+        the dataset, and only their digests are in the line.
         """
         for candidate in output.candidates:
             if len(candidate.parts) > 1 or (
@@ -475,7 +480,7 @@ class RunWriter:
         return self.journal.append(line)
 
     def reload(self) -> None:
-        """Read the journal again, so that the index includes what was written since the last reading."""
+        """Read the journal again, so that the index includes the lines written since."""
         self.journal.flush()
         self._check_in_place()
         if self._index is not None:
@@ -484,7 +489,7 @@ class RunWriter:
 
     @property
     def index(self) -> Index:
-        """The index of the journal as it was when the journal was last read."""
+        """The index of the journal at its last reading."""
         if self._index is None:
             self._check_in_place()
             self._index = Index(self.layout.journal)
@@ -514,7 +519,10 @@ class RunWriter:
             raise
 
     def damage(self, manifest: Mapping[str, Any]) -> list[str]:
-        """Return how the folder differs from what an earlier run left there. Forget answers whose media are broken."""
+        """Return the differences between the folder and its state at the end of an earlier run.
+
+        Answers whose media are broken are removed from the index.
+        """
         lines = []
         if is_vouched(manifest):
             lines += [
@@ -539,7 +547,10 @@ class RunWriter:
         manifest: Mapping[str, Any],
         summary: Mapping[str, Any],
     ) -> None:
-        """Write the results, then mark the run as ended. If the process is killed in between, the run is unfinished."""
+        """Write the results, then mark the run as ended.
+
+        If the process is killed between the two, the run is unfinished.
+        """
         self.journal.flush()
         self._check_in_place()
         write_json(self.layout.summary, self.redactor.plain(summary))

@@ -1,8 +1,9 @@
-"""Redaction of secrets in everything a run writes, by value.
+"""Redaction: replace secrets in everything that a run writes.
 
-`core.secrets` knows the values and their spellings. Each line is searched just before it is written; without secrets
-this costs nothing. Text that only looks like a secret is removed from error messages and manifests, but not from
-prompts and answers, which are data.
+`core.secrets` has the values and their spellings. Each line is searched just before it
+is written; without secrets this costs nothing. Text that only looks like a secret is
+removed from error messages and manifests, but not from prompts and answers, which are
+data.
 """
 
 import json
@@ -19,9 +20,10 @@ from ..core.secrets import HIDDEN, MARK, SHORTEST, SHORTEST_WORD, redact_secrets
 T = TypeVar("T")
 
 _WORD = re.compile(r"[a-z_]+")
-"""A plain word.
+"""Matches an ordinary word.
 
-A secret of this form is not removed from JSON keys, because it may be the name of a field or metric.
+A secret that is an ordinary word is not removed from JSON keys, because it may be the
+name of a field or metric.
 """
 _WORDS = frozenset(
     {
@@ -45,7 +47,7 @@ class Redactor:
         secrets: frozenset[str] = frozenset(),
         in_messages: frozenset[str] = frozenset(),
     ) -> None:
-        """Search for `secrets` everywhere, and for `in_messages` only in messages.
+        """Search for `secrets` everywhere, and for `in_messages` only in error messages.
 
         Prompts and answers may contain the latter by chance.
         """
@@ -62,7 +64,7 @@ class Redactor:
         *settings: Mapping[str, Any],
         environment: Mapping[str, str] | None = None,
     ) -> "Redactor":
-        """Build a redactor for the secrets in the environment and in the given model options."""
+        """Return a redactor for the secrets in the environment and in the given model options."""
         known.learn(*settings)
         return cls(frozenset(known.secrets_of_environment(environment)))
 
@@ -98,7 +100,7 @@ class Redactor:
         *,
         is_answer: bool = False,
     ) -> bool:
-        """Return True if a line of JSON, or an answer alone, contains a secret in any of its forms."""
+        """Return True if a line of JSON, or an answer alone, contains a secret in any spelling."""
         self._look()
         for secret in self._bytes:
             if secret in body:
@@ -117,9 +119,9 @@ class Redactor:
         return False
 
     def _echo(self, body: bytes) -> bytes:
-        """Return the part of a line in which a secret may be spelled in base64 or in URL form: the answer or an error.
+        """Return the part of a line that may contain a secret in base64 or URL form: the answer or an error.
 
-        Prompts and scores contain such a secret only if an answer contained it before.
+        Prompts and scores contain such a form only if an answer contained it before.
         """
         if self._has_echoed or b'"error"' in body:
             return body
@@ -155,7 +157,7 @@ class Redactor:
         value: object,
         name: str = "",
     ) -> object:
-        """Return part of a record without the secrets. Words of the record format stay."""
+        """Return a part of a record without the secrets. Words of the record format are kept."""
         if isinstance(value, str):
             if name in _WORDED and value in _WORDS:
                 return value
@@ -170,12 +172,12 @@ class Redactor:
         return value
 
     def text(self, text: str) -> str:
-        """Return a message without the secrets and without text that looks like one."""
+        """Return a message without secrets and without text that looks like one."""
         self._look()
         return scrub(redact_secrets(text, self._all))
 
     def plain(self, value: T) -> T:
-        """Return a document without the secrets, and without passwords in URLs and headers. Names of files stay."""
+        """Return a document without secrets, and without passwords in URLs and headers. Names of files are kept."""
         return cast("T", self._plain_value(value))
 
     def _plain_value(self, value: object) -> object:
@@ -197,7 +199,7 @@ class Redactor:
         return name
 
     def hide(self, error: Exception) -> None:
-        """Remove secrets from an error's message. Drop the cause of the error if that contains a secret."""
+        """Remove secrets from an error's message. Remove the cause of the error as well if it contains a secret."""
         if isinstance(error, AssayError):
             self._hide_lines(error)
         else:
@@ -223,7 +225,7 @@ class Redactor:
 
 
 def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
-    """Return the spellings without those that contain another one, because a search for the shorter finds them too."""
+    """Return the spellings without those that contain another one. A search for the shorter one finds them too."""
     shortest: list[bytes] = []
     for form in sorted(set(forms), key=len):
         if not any(shorter in form for shorter in shortest):
@@ -235,9 +237,10 @@ def _is_searched(
     secret: str,
     is_sure: bool,
 ) -> bool:
-    """Return True if a secret is searched for in prompts and answers.
+    """Return True if a secret is searched in prompts and answers.
 
-    A plain word from a header is not searched for, because prompts and answers probably contain it by chance.
+    An ordinary word from a header is not, because prompts and answers probably contain
+    it by chance.
     """
     return len(secret) >= SHORTEST and (
         is_sure or not (secret.isalpha() and secret.islower())
@@ -245,5 +248,5 @@ def _is_searched(
 
 
 def _odd(secrets: frozenset[str]) -> frozenset[str]:
-    """Return the secrets that are not plain words."""
+    """Return the secrets that are not ordinary words."""
     return frozenset(secret for secret in secrets if not _WORD.fullmatch(secret))

@@ -1,7 +1,7 @@
 """Build a callable from the template of a task.
 
-A template is missing (the kind of the data then decides), a function, a class, Jinja text, messages, or a name with
-options.
+A template is a function, a class, Jinja text, messages, or a name with options. If it
+is missing, the kind of the data decides.
 """
 
 import inspect
@@ -37,15 +37,16 @@ BY_KIND: Mapping[str, Any] = {
 }
 _NAME = re.compile(r"[A-Za-z0-9_./:-]*[A-Za-z0-9_]")
 SOLVED_NAMES = ("solved", "is_last")
-"""Parameters of a function that renders solved examples itself; `is_last` is true for the question."""
+"""Parameters of a template function that renders solved examples itself. `is_last` is true for the question."""
 
 
 @templates.register("variants")
 @dataclass(frozen=True)
 class Variants:
-    """Several named templates for the same questions. The first is used unless the user names another.
+    """Several named templates for the same questions. The first one is used unless the user names another.
 
-    As data: `{name: variants, use: cot, variants: {direct: "{{ question }}", cot: {name: cot}}}`.
+    In YAML: `{name: variants, use: cot, variants: {direct: "{{ question }}", cot:
+    {name: cot}}}`.
     """
 
     variants: Mapping[str, Any]
@@ -62,11 +63,11 @@ class Variants:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names in the order they were given."""
+        """The names in their order."""
         return tuple(self.variants)
 
     def select(self, name: str = "") -> object:
-        """Return the template with this name; without a name, the one in use."""
+        """Return the template with this name; without a name, the one to use."""
         selected = name or self.use or self.names[0]
         if selected not in self.variants:
             hint = f"the variants are {', '.join(self.names)}"
@@ -85,11 +86,12 @@ def build_template(
     where: str = "",
     hold: Hold | None = None,
 ) -> BuiltTemplate:
-    """Return a callable `(sample) -> Prompt` for anything that a task may give as its template.
+    """Return a callable `(sample) -> Prompt` for any form of template in a task.
 
-    If `template` is `None`, the default for `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) is used. The
-    settings given here replace those of a template that was built before. `hold` opens the files that a template names
-    by plain data; without it none is opened.
+    If `template` is `None`, the default for `kind` (`qa`, `choice`, `mixed`,
+    `completion`, `dialogue`) is used. The settings given here replace those of a
+    template that was built before. `hold` opens the files that are named in a template
+    from YAML or JSON; without it none is opened.
 
     Example: `build_template("Translate into French: {{ text }}")`
     """
@@ -131,9 +133,9 @@ def _resolve(
     kind: str,
     where: str,
 ) -> object:
-    """Return the callable for a template given in any form: name, text, messages, class or function.
+    """Return the callable for a template in any form: a name, text, messages, a class or a function.
 
-    Of several variants, return the one in use.
+    Of several variants, return the one to use.
     """
     resolved = template
     if not isinstance(template, Variants):
@@ -305,7 +307,7 @@ def _adapt(
     name: str,
     where: str,
 ) -> tuple[Make, Make | None]:
-    """Return a function that builds questions with a user's function, and one that builds solved examples.
+    """Return two functions for a user's template function: one for questions, one for solved examples.
 
     The second is None if the user's function has no parameter `solved` or `is_last`.
     """
@@ -353,7 +355,9 @@ def _name_of(function: object, where: str) -> str:
 
 
 def _source_of(template: object, written_as: object) -> str:
-    """Return as text what the prompts depend on: template data, its options, and the code of user templates."""
+    """Return a text with everything that determines the prompts: template data,
+    options, and the code of user templates.
+    """
     if isinstance(template, JinjaTurn):
         return template.render.text
     if isinstance(written_as, (str, list, tuple, Mapping, Spec)):
@@ -378,7 +382,7 @@ def _source_of(template: object, written_as: object) -> str:
 
 
 def _describe(value: object) -> str:
-    """Return `repr(value)` with the code of functions instead of their address."""
+    """Return `repr(value)` in which functions are represented by their code instead of their address."""
     if inspect.isroutine(value):
         return _code_of(value)
     if isinstance(value, Spec):

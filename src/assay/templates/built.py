@@ -1,7 +1,7 @@
-"""A template in the form that the runner calls: it returns a `Prompt` for every kind of template.
+"""A template in the form that the runner calls: it returns a `Prompt`, whatever the kind of template.
 
-This module adds the task's system text, role names and requested kinds of answer, and renders the *solved* examples
-that few-shot prompts need.
+This module adds the task's system text, role names and requested kinds of answer, and
+renders the *solved* examples that few-shot prompts need.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,20 +33,20 @@ from ..core.tools import check_tool_choice, read_tool_choice
 HEAD_ROLES = frozenset({"system", "developer", "instruction"})
 TEXT_ONLY = ("text",)
 Hold = Callable[[Media], Media]
-"""Function that opens a medium whose file is named by data. It raises if the data may not use that file."""
+"""A function that opens a medium whose file is named in data. It raises if the data may not use that file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The settings of a task, such as its system text, that are applied to each prompt of its template."""
+    """The settings of a task, such as its system text, which are applied to each prompt of its template."""
 
     system: str | None = None
     roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     produces: tuple[str, ...] = TEXT_ONLY
     chat: bool | None = None
-    """True puts a completion into a user turn; False writes turns out as text; None changes nothing."""
+    """If True, a completion becomes a user turn; if False, turns become plain text; if None, nothing changes."""
     tools: Callable[[Sample], tuple[Tool, ...]] | None = None
-    """Returns the tools of the task for a sample. The tools of the row are added after them."""
+    """A function that returns the tools of the task for a sample. The tools of the row are added to them."""
     tool_choice: str | None = None
     parallel_calls: bool | None = None
 
@@ -59,7 +59,7 @@ class Finish:
         )
 
     def __call__(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the task's system text, roles and kinds of answer."""
+        """Return the prompt with the task's system text, role names and requested kinds of answer."""
         messages = prompt.messages
         if self.system:
             messages = with_system(messages, self.system)
@@ -168,7 +168,7 @@ class BuiltTemplate:
         tools: Callable[[Sample], tuple[Tool, ...]],
         choice: str | None,
     ) -> None:
-        """Offer tools with each prompt from now on. `choice` says whether the model must call one."""
+        """Offer tools with each prompt from now on. `choice` is whether the model must call one."""
         self.finish = replace(
             self.finish,
             tools=tools,
@@ -181,7 +181,9 @@ class BuiltTemplate:
         return self.finished(self.bare(sample), sample)
 
     def finished(self, prompt: Prompt, sample: Sample) -> Prompt:
-        """Return the prompt with the task's additions: tools, system text, roles and kinds of answer."""
+        """Return the prompt with the task's settings applied: tools, system text, role
+        names and requested kinds of answer.
+        """
         if self._has_tools or sample.tools:
             with blame(TemplateError, "the tools of the prompt", sample.id):
                 prompt = self.finish.with_tools(prompt, sample)
@@ -190,7 +192,7 @@ class BuiltTemplate:
         return prompt
 
     def bare(self, sample: Sample) -> Prompt:
-        """Return the prompt without the task's system text, roles and kinds of answer."""
+        """Return the prompt without the task's system text, role names and requested kinds of answer."""
         try:
             prompt = self.make(sample)
             return check_files(
@@ -203,7 +205,7 @@ class BuiltTemplate:
 
     @property
     def solves_itself(self) -> bool:
-        """True if the template renders solved examples with their answers, so that `answer` is not needed."""
+        """True if the template renders solved examples with their answers. Then `answer` is not needed."""
         return self._solve is not None
 
     def answer(self, sample: Sample) -> object:
@@ -229,7 +231,7 @@ def check_files(
     prompt: Prompt,
     hold: Hold | None,
 ) -> Prompt:
-    """Return the prompt after `hold` has checked each media file that plain data in the template name."""
+    """Return the prompt after `hold` has checked each media file that is named in the template as text."""
     messages = check_message_files(prompt.messages, hold)
     if messages is prompt.messages:
         return prompt
@@ -273,12 +275,12 @@ def turn(
     sample: Sample,
     text: str,
 ) -> Message:
-    """Build one turn: the sample's media in order, then the text."""
+    """Return one turn: the sample's media in order, then the text."""
     return Message(role, (*cast(tuple[Part, ...], sample.media), Text(text)))
 
 
 def as_prompt(value: object) -> Prompt:
-    """Convert what a template returned to a prompt: text, a message, parts, a list of turns, or a prompt."""
+    """Convert the return value of a template to a prompt: text, a message, parts, a list of turns, or a prompt."""
     if isinstance(value, Prompt):
         return value
     if not isinstance(value, (str, Mapping, Message, Media)) and isinstance(
@@ -313,7 +315,7 @@ def with_system(
 
 
 def as_chat(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return a completion as a user turn. Turns stay unchanged."""
+    """Return a completion as a user turn. Other prompts are unchanged."""
     return tuple(
         Message("user", m.parts) if m.role == "" and m.parts is not None else m
         for m in messages
@@ -321,10 +323,11 @@ def as_chat(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def as_text(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return turns as one text to continue. A completion stays unchanged.
+    """Return turns as one text to continue. A completion is unchanged.
 
-    A single question, with or without a system text, is its bare text, as lm-eval sends it. Several turns are written
-    as `User: …` and `Assistant:`, because nothing else would separate them.
+    A single question, with or without a system text, becomes its bare text, as in
+    lm-eval. Several turns are written as `User: …` and `Assistant:`, because nothing
+    else would separate them.
     """
     if all(message.role == "" for message in messages):
         return messages
@@ -340,7 +343,7 @@ def parts_in_places(
     messages: Sequence[Message],
     text: str,
 ) -> Iterator[Part]:
-    """Yield `text`, the joined texts of some turns, as parts, with each medium of the turns at its position."""
+    """Yield the parts of `text`, the joined texts of some turns, with each medium of the turns at its position."""
     for part in (part for message in messages for part in message.parts or ()):
         if not isinstance(part, Media):
             # The text before the part, such as the name of a turn, goes with it. White space at its
@@ -358,7 +361,7 @@ def rename_roles(
     messages: Sequence[Message],
     roles: Mapping[str, str],
 ) -> tuple[Message, ...]:
-    """Return the messages with custom roles replaced by the chat roles they are mapped to."""
+    """Return the messages with custom roles replaced by chat roles."""
     return tuple(
         Message(roles[m.role], m.parts) if m.role in roles else m for m in messages
     )
@@ -379,10 +382,10 @@ def with_answer(
     messages: tuple[Message, ...],
     answer: object,
 ) -> tuple[Message, ...]:
-    """Return the messages with the answer at the position where the model would have written it.
+    """Return the messages with an answer where the model would have written it.
 
-    A last turn in the model's own role is the beginning of its answer, so the answer continues it. It also continues a
-    completion.
+    If the last turn has the model's own role, it is the beginning of the answer, which
+    continues it. The answer also continues a completion.
     """
     if isinstance(answer, (list, tuple)):
         pieces = answer
@@ -448,7 +451,7 @@ def merge_text(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 def target_text(sample: Sample) -> object:
-    """Return the target as a model should write it: the first of several alternatives, all parts of an `AllOf`."""
+    """Return the target as the model should write it: the first of several alternatives, all parts of an `AllOf`."""
     target = sample.target
     if isinstance(target, (tuple, list)):
         target = target[0] if target else None

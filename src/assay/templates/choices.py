@@ -22,7 +22,7 @@ STEP_BY_STEP = 'Think step by step. Then write the letter of the correct option 
 
 
 Layout = Callable[[Sequence[str], Sequence[str]], str]
-"""Function that formats option letters and option texts as one text."""
+"""A function that formats option letters and option texts as one text."""
 
 
 def _lettered(
@@ -69,17 +69,19 @@ class Choices:
 
     layout: str = "lines"
     instruction: str | None = None
-    """Text after the options; `None` asks for the letter, or with `cot` for steps and then the letter."""
+    """Text after the options. By default it requests the letter; with `cot`, steps and then the letter."""
     letters: str | Sequence[str] = LETTERS
-    """The labels in order. The target stays `A`, `B`, …; the scorer translates the label that a model writes."""
+    """The labels of the options in order. The target stays `A`, `B`, …; the scorer translates the model's label."""
     cot: bool = False
     answer_prefix: str = "Answer:"
     """The text before the letter in a worked answer. It ends the prompt if `complete` is set."""
     question_prefix: str = ""
     hint: str | None = None
-    """A column whose text is shown before the question, if the row has any."""
+    """A column whose text is shown before the question, if the row has it."""
     complete: bool = False
-    """Use a completion that ends with `answer_prefix`, without chat template, instead of a user turn."""
+    """Whether the prompt is a completion that ends with `answer_prefix`, without chat
+    template, instead of a user turn.
+    """
     answer: str | None = None
     """Jinja text of the answer that ends a solved example; by default the letter."""
 
@@ -137,7 +139,10 @@ def list_options(
     labels: Sequence[str],
     options: Sequence[str],
 ) -> str:
-    """Return options as text in a layout. If the layout adds letters, options such as `A. Paris` lose their own."""
+    """Return options as text in a layout. If the layout adds letters, those in options such as `A.
+
+    Paris` are removed.
+    """
     if layout != "bullets":
         options = without_letters(options)
     return LAYOUTS[layout](labels, options)
@@ -197,7 +202,7 @@ def target_index(sample: Sample) -> int:
 @templates.register("by_row")
 @dataclass(frozen=True)
 class ByRow:
-    """Lettered options if the row has options, else the question alone."""
+    """A question with lettered options, or the question alone if the row has no options."""
 
     def __call__(self, sample: Sample) -> Prompt:
         return (_CHOICES if sample.choices else _QUESTION)(sample)

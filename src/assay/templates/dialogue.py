@@ -1,7 +1,8 @@
 """Dialogues: the prompts after the first answer.
 
-A sample's `turns` are the later user turns of a scripted dialogue; a template with a method `next(sample, turns)`
-leads the dialogue itself. The runner calls `rounds(sample, prompt)` once, and `Dialogue.next` after each answer.
+A sample's `turns` are the later user turns of a scripted dialogue. A template with a
+method `next(sample, turns)` creates them itself. The runner calls `rounds(sample,
+prompt)` once, and `Dialogue.next` after each answer.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +46,8 @@ def rounds(
 ) -> "Dialogue":
     """Return the dialogue that begins with `prompt`.
 
-    `history` says which answers later prompts contain: those of the `model` or the `reference` answers.
+    `history` decides which answers are in later prompts: those of the `model` or the
+    `reference` answers.
     """
     if history not in HISTORIES:
         raise UsageError(
@@ -61,7 +63,7 @@ def rounds(
 
 
 class Dialogue:
-    """One dialogue. Its only state is the number of the round; everything else is passed in."""
+    """One dialogue. Its only state is the number of the round; all other data are arguments of its methods."""
 
     def __init__(
         self,
@@ -84,9 +86,10 @@ class Dialogue:
         messages: Sequence[Message],
         answer: object,
     ) -> Prompt | None:
-        """Return the prompt of the round after `answer` to `messages`, or `None` when the dialogue is over.
+        """Return the prompt of the round after `answer` to `messages`, or `None` at the end of the dialogue.
 
-        The answer is text, a message or an output. The model's reasoning does not become part of the history.
+        The answer is text, a message or an output. The model's reasoning does not
+        become part of the history.
         """
         if self._uses_references:
             reply = self._reference()
@@ -105,7 +108,7 @@ class Dialogue:
         )
 
     def next_turns(self, history: tuple[Message, ...]) -> tuple[Message, ...] | None:
-        """Return the turns after a conversation that ends with an answer, or `None` when the dialogue is over."""
+        """Return the turns after a conversation that ends with an answer; None at the end of the dialogue."""
         turn = self._turn(history)
         if turn is not None:
             self.round += 1

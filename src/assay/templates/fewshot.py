@@ -1,8 +1,8 @@
 """Few-shot prompts: solved examples before the question.
 
-Every question may get any number of shots. The question itself, or an equal one, is never among its shots. The
-ids of the shots are in `Prompt.details["shots"]`. Prompts that differ only in white space or in the order of the
-options are equal.
+Every question may get any number of shots. The question itself, or an equal one, is
+never among its shots. The ids of the shots are in `Prompt.details["shots"]`. Questions
+that differ only in white space or in the order of the options are equal.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,8 +40,9 @@ def apply_fewshot(
 ) -> Callable[[Sample], Prompt]:
     """Return the template with solved examples before its question.
 
-    `own_data` says that the pool contains the questions themselves (by default: if the settings name neither source
-    nor split). Then equal ids mean the same sample; in another split ids may be equal by chance.
+    With `own_data`, the pool contains the questions themselves; this is the default if
+    the settings name neither source nor split. Then equal ids are the same sample. In
+    another split ids may be equal by chance.
     """
     if isinstance(template, BuiltTemplate):
         base = template
@@ -255,7 +256,9 @@ class _ShotPool:
         key: str,
         place: int,
     ) -> bool:
-        """Return True if an example is not the question itself, not equal to it, and not in its group."""
+        """Return True if an example may be shown with a question: it is not the same,
+        not equal, and not in the same group.
+        """
         candidate = self._groups[key][place]
         if candidate is sample:
             return False
@@ -276,7 +279,7 @@ class _ShotPool:
         return comparable(split_head(self._template.bare(sample).messages)[1])
 
     def _shot(self, key: str, place: int) -> Shot:
-        """Return the solved example at index `place` of the group `key`. It is built on first use."""
+        """Return the solved example at index `place` of the group `key`. It is rendered on first use."""
         shots = self._shots[key]
         if place not in shots:
             sample = self._groups[key][place]
@@ -309,9 +312,10 @@ def _compose(
     body: tuple[Message, ...],
     multiturn: bool,
 ) -> tuple[Message, ...]:
-    """Return shots and question as turns, or as one text for a completion or if `multiturn` is off.
+    """Return shots and question as turns. For a completion, or without `multiturn`, return them as one text.
 
-    Turns with custom roles are not joined, because they are written as text when they are sent.
+    Turns with custom roles are not joined, because they are converted to text when they
+    are sent.
     """
     is_completion = all(message.role == "" for message in body)
     is_text = is_completion or any(len(shot.solved) == 1 for shot in shots)
@@ -330,7 +334,10 @@ def _compose(
 
 
 def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
-    """Return a solved example as one sequence of parts. The answer follows a colon directly, or starts a new line."""
+    """Return a solved example as one sequence of parts.
+
+    The answer directly follows a colon, or else starts a new line.
+    """
     flat: tuple[Part, ...] = ()
     for message in solved:
         parts = message.parts or ()
@@ -345,7 +352,7 @@ def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
 
 
 def _split_pick(setting: object, where: str) -> tuple[Any, str | None]:
-    """Return the rule by which examples are picked, and the column that they share with the question, if one is named.
+    """Return the rule for picking examples, and the column whose value they must share with the question.
 
     For `{name: random, same: subject}` these are `random` and `subject`.
     """

@@ -1,8 +1,10 @@
-"""Jinja templates: text, or messages as written in YAML, rendered from a row.
+"""Jinja templates: text, or messages from YAML, rendered with the data of a row.
 
-The variables are the row's columns. If no column has the name: `sample`, `id`, `input`, `target`, `choices` and
-`letters`, as plain values. Templates run in a sandbox, an unknown variable is an error, and the result is text (never
-parsed as JSON), with the sample's media where the text says `{{ sample.media[0] }}`.
+The variables are the row's columns. Other variables are `sample`, `id`, `input`,
+`target`, `choices` and `letters`, as JSON values, unless a column has the same name.
+Templates run in a sandbox, and an unknown variable is an error. The result is text
+(never parsed as JSON), with the sample's media where the text has `{{ sample.media[0]
+}}`.
 """
 
 import re
@@ -67,12 +69,12 @@ class JinjaText:
         """The literals and variables of a text that has nothing else. Joining them is faster than Jinja."""
 
     def __call__(self, sample: Sample) -> str:
-        """Return the text for a sample. Media appear as a word such as `[image]`."""
+        """Return the text for a sample. Each medium is replaced by a word such as `[image]`."""
         marks = Shown(sample.media)
         return marks.words(self.rendered(sample, marks))
 
     def parts(self, sample: Sample) -> tuple[Part, ...]:
-        """Return the text for a sample as parts of a message: its words and the media that it shows."""
+        """Return the text for a sample as parts of a message: its words and its media."""
         marks = Shown(sample.media)
         return marks.parts(self.rendered(sample, marks))
 
@@ -125,7 +127,7 @@ EXTRA_NAMES = ("sample", "id", "input", "target", "choices", "letters")
 
 
 class JinjaTurn:
-    """A template with one user turn: the sample's media then the text, or the text with the media it shows."""
+    """A template with one user turn: the sample's media and then the text, or the text with the media that it names."""
 
     __slots__ = ("render",)
 
@@ -149,11 +151,12 @@ Piece = Callable[[Sample, Iterator[Media]], Sequence[Part]]
 
 
 class JinjaMessages:
-    """Messages with Jinja in them; a message without content is where the model writes.
+    """Messages whose content is Jinja text. In a message without content, the model writes.
 
-    Content is text or a list of parts: a text, `{type: text, text: …}`, `{type: image}` for the sample's next image
-    (likewise audio and video), `{type: image, column: name}`, `{type: image, image: path}`, or `{type: media}` for all
-    that is left. Media that no part mentions come before the first text for the model.
+    Content is text or a list of parts: a text, `{type: text, text: …}`, `{type: image}`
+    for the sample's next image (likewise audio and video), `{type: image, column:
+    name}`, `{type: image, image: path}`, or `{type: media}` for all remaining media.
+    Media that are in no part come before the first text for the model.
     """
 
     __slots__ = ("_blocks", "_takes_media", "_turns")
@@ -262,7 +265,7 @@ def _show_first(
     messages: list[Message],
     sample: Sample,
 ) -> None:
-    """Put the sample's media before the first text for the model."""
+    """Return the messages with the sample's media before the first text for the model."""
     for index, message in enumerate(messages):
         if message.parts is not None and message.role not in ("system", "developer"):
             messages[index] = Message(
@@ -336,7 +339,10 @@ def _medium_piece(
 
 
 def _known_medium(value: str, sample: Sample) -> Media | None:
-    """Return the sample's own medium that was built from this cell. The dataset has already resolved its path."""
+    """Return the sample's medium that was built from this cell; None if there is none.
+
+    The dataset has already resolved the path of such a medium.
+    """
     for medium in sample.media:
         if not isinstance(medium.source, (bytes, bytearray)):
             source = str(medium.source)

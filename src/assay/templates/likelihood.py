@@ -32,15 +32,15 @@ from .plain import question_text
 @templates.register("choice_likelihood")
 @dataclass(frozen=True)
 class ChoiceLikelihood:
-    """Compares options by likelihood: letters after a list of the options, or option texts after the question."""
+    """Compares options by likelihood: their letters after a list of the options, or their texts after the question."""
 
     continuation: Literal["letter", "text"] = "letter"
     layout: str = "lines"
     show_choices: bool | None = None
-    """True if the context lists the options; by default only for letters."""
+    """Whether the context lists the options. By default it does so only for letters."""
     question_prefix: str = "Question: "
     answer_prefix: str = "Answer:"
-    """Ends the context; `""` continues the question itself, as sentence completion needs."""
+    """The end of the context. With `""` each option continues the question itself, as in sentence completion."""
     letters: str | Sequence[str] = LETTERS
 
     def __post_init__(self) -> None:
@@ -70,7 +70,7 @@ class ChoiceLikelihood:
         return _weigh(sample, "\n".join(pieces), weighed)
 
     def solution(self, sample: Sample) -> str:
-        """Return the answer that ends a solved example: the right option's letter or text, whichever is scored."""
+        """Return the answer that ends a solved example: the letter or text of the right option, as scored."""
         index = target_index(sample)
         if self.continuation == "text":
             return without_letters(sample.choices)[index]
@@ -114,7 +114,7 @@ class LikelihoodOf:
 @templates.register("rolling")
 @dataclass(frozen=True)
 class Rolling:
-    """Scores a whole text from its first token, as perplexity needs."""
+    """Scores the likelihood of a whole text from its first token, for perplexity."""
 
     column: str | None = None
     """The column that holds the text; the question by default."""
@@ -170,14 +170,17 @@ def _weigh(
 @templates.register("weighed_letters")
 @dataclass(frozen=True)
 class WeighedLetters:
-    """Another template's prompt, after which the letter of each option is scored by likelihood.
+    """The prompt of another template, after which the letter of each option is scored by likelihood.
 
-    The task's own text, turns, system text and media are kept. The letter comes where the model would write it: after
-    the chat template's opening of its turn, after an answer that was begun for it, or at the end of a text to continue.
+    The task's own text, turns, system text and media are kept. The letter is where the
+    model would write it: after the chat template's opening of its turn, after the given
+    beginning of its answer, or at the end of a text to continue.
     """
 
     of: Any = None
-    """The template of the question. `None` uses the one of `choice_likelihood`, or a chat turn for rows with media."""
+    """The template of the question. By default it is that of `choice_likelihood`, or a
+    chat turn for rows with media.
+    """
     _inner: BuiltTemplate = field(
         init=False,
         repr=False,
@@ -194,7 +197,7 @@ class WeighedLetters:
 
     @property
     def source(self) -> str:
-        """The data on which the prompts of the inner template depend."""
+        """What determines the prompts of the inner template, as text."""
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:
@@ -221,7 +224,9 @@ class WeighedLetters:
 
 
 def _continues(prompt: Prompt) -> bool:
-    """Return True if the letter continues a completion or a begun answer that does not end with a space."""
+    """Return True if the letter continues a completion, or the beginning of an answer,
+    that does not end with a space.
+    """
     last = prompt.messages[-1]
     if last.parts is None or last.role not in ("", generation_role(prompt.messages)):
         return False
@@ -233,7 +238,7 @@ def _check_shown(
     prompt: Prompt,
     labels: Sequence[str],
 ) -> None:
-    """Raise if the prompt does not show the options, because letters would then mean nothing."""
+    """Raise if the prompt does not show the options, without which letters have no meaning."""
     text = "\n".join(
         message.text for message in prompt.messages if message.parts is not None
     )

@@ -1,11 +1,13 @@
 """Pick solved examples for each question, also by the similarity of texts.
 
-Every rule for picking returns an *order*; the `k` shots are its first `k` allowed members. Fewer shots are therefore
-the first of the shots for a larger number, and nothing depends on earlier questions or on the worker.
+Every rule returns an *order* of the examples. The `k` shots of a question are the first
+`k` examples in it that are allowed. So fewer shots are the first of more shots, and
+nothing depends on earlier questions or on the worker.
 
-The similarity of texts is the cosine of their weighted character trigrams. Trigrams need no word boundaries, so the
-same similarity works for every language. A trigram found in few texts weighs more: its weight is `count * (1 + ln((1 +
-N) / (1 + texts that have it)))`.
+The similarity of texts is the cosine of their weighted character trigrams. Trigrams
+need no word boundaries, so the same similarity works for every language. A trigram that
+occurs in few texts has a higher weight: `count * (1 + ln((1 + N) / (1 + texts with
+it)))`.
 """
 
 import hashlib
@@ -79,7 +81,7 @@ class SimilarTexts:
 
 
 def _rarity(counts: Sequence[Counter[str]]) -> dict[str, float]:
-    """Return a weight for each trigram, which is larger the fewer texts have it."""
+    """Return a weight for each trigram. It is higher if fewer texts contain the trigram."""
     texts_with: Counter[str] = Counter()
     for count in counts:
         texts_with.update(count.keys())
@@ -91,7 +93,10 @@ def _rarity(counts: Sequence[Counter[str]]) -> dict[str, float]:
 
 
 def trigrams(text: str) -> Counter[str]:
-    """Count each run of three characters, ignoring case and repeated white space; the text's ends count as spaces."""
+    """Count each run of three characters, ignoring case and repeated white space.
+
+    A text begins and ends with a space.
+    """
     words = text.casefold().split()
     folded = f" {' '.join(words)} "
     starts = range(max(1, len(folded) - TRIGRAM + 1))
@@ -99,7 +104,7 @@ def trigrams(text: str) -> Counter[str]:
 
 
 Order = Callable[[Sample], Iterator[int]]
-"""Function that yields, for a question, the indexes of the examples in the pool, the best first."""
+"""A function that yields, for a question, the indexes of the examples in the pool, the best first."""
 
 
 def in_order(
@@ -108,7 +113,7 @@ def in_order(
     *,
     seed: int,
 ) -> Order:
-    """Return the order of examples for a rule's name: `first`, `random`, `sequential` or `similar`."""
+    """Return the function that orders examples by a rule: `first`, `random`, `sequential` or `similar`."""
     size = len(pool)
     if pick == "first":
         return lambda sample: iter(range(size))
@@ -124,7 +129,7 @@ def _sequential_order(
     pool: Sequence[Sample],
     seed: int,
 ) -> Order:
-    """Return the order that begins with the example after the question itself, for questions from the pool."""
+    """Return the order for questions from the pool itself: it begins with the example after the question."""
     starts: dict[str, int] = {}
     for index, candidate in enumerate(pool):
         starts[candidate.id] = index + 1
@@ -158,9 +163,10 @@ def shuffled(
     seed: int,
     name: str,
 ) -> Iterator[int]:
-    """Yield the numbers below `size` in an order that depends only on seed and name.
+    """Yield the numbers below `size` in an order that depends only on the seed and the name.
 
-    The random numbers come from sha256, so that the order is the same in every version of Python.
+    The random numbers are computed with sha256, so that the order is the same in every
+    version of Python.
     """
     moved: dict[int, int] = {}
     for index in range(size):
@@ -189,9 +195,9 @@ def _window(
     seed: int,
     name: str,
 ) -> Iterator[int]:
-    """Yield all indexes below `size`, beginning at `start` and wrapping around.
+    """Yield all indexes below `size`, beginning at `start` and continuing at 0 after the last.
 
-    Without `start`, begin as `name` decides.
+    Without `start`, the first index is computed from `name`.
     """
     if not size:
         return

@@ -1,4 +1,4 @@
-"""Plain templates: the question unchanged, a text to continue, ready-made messages."""
+"""Simple templates: the question unchanged, a text to continue, ready-made messages."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from .jinja import compiled
 
 
 def question_text(sample: Sample) -> str:
-    """Return the question as text. Raise if the sample has none, instead of sending an empty prompt."""
+    """Return the question as text. Raise if the sample has none, so that no empty prompt is sent."""
     text = sample.input
     if isinstance(text, str):
         if text or sample.media or sample.choices:
@@ -26,7 +26,7 @@ def solution_of(
     sample: Sample,
     answer: str | None,
 ) -> object:
-    """Return the answer that ends a solved example: the rendered `answer` if the template has one, else the target."""
+    """Return the answer that ends a solved example: the template's rendered `answer`, or else the target."""
     if answer is None:
         return target_text(sample)
     return compiled(answer, "template, key `answer`")(sample)

@@ -1,4 +1,4 @@
-"""Templates around templates: steps before the answer, and a prompt without its chat template."""
+"""Templates around other templates: with steps before the answer, or without the chat template."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,18 +19,23 @@ STEP_BY_STEP = (
 @templates.register("cot")
 @dataclass(frozen=True)
 class ChainOfThought:
-    """Asks the model for steps before the answer.
+    """Requests steps before the answer.
 
-    The question is written by another template, or as a plain question.
+    The question is written by another template, or is the question alone.
     """
 
     of: Any = None
-    """The template that writes the question; `None` asks the bare question, with lettered choices if it has any."""
+    """The template that writes the question. By default it is the question alone, with
+    lettered choices if it has any.
+    """
     instruction: str | None = None
-    """The text after the question; `None` asks for steps and for the answer on the last line."""
+    """The text after the question. By default it requests steps, and the answer on the last line."""
     answer_prefix: str = "Answer:"
     answer: str | None = None
-    """Jinja text of the answer that ends a solved example, as `{{ solution }}`; default: prefix and target."""
+    """Jinja text of the answer that ends a solved example, such as `{{ solution }}`.
+
+    By default the prefix and the target.
+    """
     _inner: BuiltTemplate = field(
         init=False,
         repr=False,
@@ -70,11 +75,11 @@ class ChainOfThought:
 
     @property
     def source(self) -> str:
-        """Text that identifies everything on which the prompts of the inner template depend."""
+        """A text with everything that determines the prompts of the inner template."""
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:
-        """Return the inner prompt, with the instruction to think after the last question."""
+        """Return the inner prompt with the instruction to write steps after the last question."""
         if self.of is None and sample.choices:
             return self._choices(sample)
         prompt = self._inner(sample)
@@ -95,12 +100,12 @@ class ChainOfThought:
 @templates.register("without_chat")
 @dataclass(frozen=True)
 class WithoutChat:
-    """Another template's prompt as one text to continue, so that no chat template is applied to it."""
+    """The prompt of another template as one text to continue, so that no chat template is applied to it."""
 
     of: Any = None
-    """The template that writes the question; `None` asks the bare question."""
+    """The template that writes the question; None writes only the question."""
     headers: bool = True
-    """True writes turns as `User: …` and `Assistant:`; False joins their texts by line breaks."""
+    """Whether turns are written as `User: …` and `Assistant:`. Otherwise their texts are joined by line breaks."""
     _inner: BuiltTemplate = field(
         init=False,
         repr=False,
@@ -113,7 +118,7 @@ class WithoutChat:
 
     @property
     def source(self) -> str:
-        """Text that identifies everything on which the prompts of the inner template depend."""
+        """A text with everything that determines the prompts of the inner template."""
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:

@@ -1,4 +1,4 @@
-"""Tools that models may call during a sample: their sources, how calls run, and the limits of a sample."""
+"""Tools that models may call during a sample: where they come from, how calls run, and the limits of a sample."""
 
 from .sample_limits import USUAL_LIMITS, SampleLimits, Used
 from .schemas import smallest_arguments

@@ -1,7 +1,8 @@
-"""Agents without any skill, which give the floor of a task with tools: the score that needs no skill.
+"""Agents without any skill, which measure the floor of a task with tools: the score that needs no skill.
 
-`null` says "Hello." and calls nothing. `spam` calls each tool once with the smallest arguments that its schema
-allows, and then says "Hello.". `brief_user` plays a simulated user in their runs, so that a floor costs nothing.
+`null` answers "Hello." and calls nothing. `spam` calls each tool once with the smallest
+arguments that its schema allows, and then answers "Hello.". `brief_user` plays a
+simulated user in their runs, so that a floor costs nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ ANY = frozenset({"text", "image", "audio", "video"})
 
 @dataclass
 class Null:
-    """Says "Hello." and calls nothing."""
+    """Answers "Hello." and calls nothing."""
 
     @property
     def abilities(self) -> Abilities:
@@ -41,14 +42,14 @@ class Null:
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
-        """Return the same text for every request."""
+        """Return the fixed answer, whatever the request."""
         candidate = Candidate((Text(WORDS),), "stop")
         return Output((candidate,))
 
 
 @dataclass
 class Spam(Null):
-    """Calls each tool once with the smallest arguments, and then says "Hello."."""
+    """Calls each tool once with the smallest valid arguments, and then answers "Hello."."""
 
     def _answer(self, request: Request) -> Output:
         has_called = any(message.calls for message in request.messages)
@@ -64,7 +65,7 @@ class Spam(Null):
 
 @dataclass
 class BriefUser(Null):
-    """A simulated user that says "Hello.", and ends the conversation after the first answer."""
+    """A simulated user that writes "Hello.", and ends the conversation after the first answer."""
 
     def _answer(self, request: Request) -> Output:
         has_spoken = any(message.role == "assistant" for message in request.messages)

@@ -4,14 +4,16 @@
         "Add two numbers."
         return x + y
 
-A function may be `async`. If it has a parameter `state`, it receives the state of the sample: what the task's function
-`state(sample)` returned. It returns text, a number, plain data or an image, or raises: the model reads the error.
+A function may be `async`. If it has a parameter `state`, it receives the state of the
+sample: the return value of the task's function `state(sample)`. It returns text, a
+number, JSON data or an image, or raises: the model reads the error.
 
-A function whose time is over is ended with an exception raised inside it, which ends a loop in Python. Code that does
-not come back to the interpreter, such as a sleep or a system call, is abandoned: its thread is a daemon that is not
-used again.
+If a function exceeds its time limit, an exception is raised inside it, which ends a
+loop in Python. Code that does not return to the interpreter, such as a sleep or a
+system call, is abandoned: its thread is a daemon that is not used again.
 
-`async` tools run in an event loop in a thread of their own, so that one that blocks does not stop the run.
+`async` tools run in an event loop in a separate thread, so that one that blocks does
+not stop the run.
 """
 
 import asyncio
@@ -44,7 +46,7 @@ GRACE_SECONDS = 1.0
 
 
 class CallOverrun(BaseException):
-    """Raised inside a tool that exceeds its time limit. Not an `Exception`, so that tools do not catch it."""
+    """Raised inside a tool that exceeds its time limit. It is not an `Exception`, so that tools do not catch it."""
 
 
 class _Worker:
@@ -63,16 +65,16 @@ class _Worker:
         self._thread.start()
 
     def run(self, call: Callable[[], None]) -> None:
-        """Let the thread run this call."""
+        """Run this call in the thread."""
         self._is_busy = True
         self._calls.put(call)
 
     def stop(self) -> None:
-        """Let the thread end as soon as it is idle."""
+        """End the thread as soon as it is idle."""
         self._calls.put(None)
 
     def abandon(self) -> None:
-        """Raise an exception in the running call, and let the thread end after the call."""
+        """Raise an exception in the running call, and end the thread after the call."""
         with self._lock:
             self._is_abandoned = True
             if self._is_busy and self._thread.ident is not None:
@@ -148,20 +150,20 @@ class CallThreads:
         return value
 
     def _keep(self, worker: _Worker) -> None:
-        """Keep a thread for the next call, unless there are enough."""
+        """Keep a thread for later calls, unless there are enough."""
         if len(self._idle) < MOST_IDLE:
             self._idle.append(worker)
         else:
             worker.stop()
 
     def close(self) -> None:
-        """Let the idle threads end."""
+        """End the idle threads."""
         while self._idle:
             self._idle.pop().stop()
 
 
 class CallLoop:
-    """Runs coroutines in an event loop of its own, each within the time limit of its caller."""
+    """Runs coroutines in a separate event loop, each within the time limit of its caller."""
 
     def __init__(self) -> None:
         self._lane: _Lane | None = None
@@ -186,7 +188,7 @@ class CallLoop:
         lane: "_Lane",
         if_blocked: "Callable[[_Lane], None]",
     ) -> None:
-        """Call `if_blocked(lane)` after a while, if something still blocks the lane's event loop."""
+        """Call `if_blocked(lane)` after a while if a call still blocks the event loop."""
         is_alive = threading.Event()
         lane.loop.call_soon_threadsafe(is_alive.set)
 
@@ -197,26 +199,29 @@ class CallLoop:
         asyncio.get_running_loop().call_later(GRACE_SECONDS, check)
 
     def _interrupt(self, lane: "_Lane") -> None:
-        """Raise an exception in the code that blocks a lane. Code outside the interpreter does not notice it."""
+        """Raise an exception in the code that blocks an event loop.
+
+        It has no effect on code outside the interpreter.
+        """
         if lane.thread.ident is not None:
             raise_in(lane.thread.ident, CallOverrun)
         self._check_later(lane, self._leave)
 
     def _leave(self, lane: "_Lane") -> None:
-        """Replace a lane that stays blocked by a new one for later calls."""
+        """Replace an event loop that stays blocked by a new one for later calls."""
         lane.stop()
         if self._lane is lane:
             self._lane = None
 
     def close(self) -> None:
-        """Let the event loop end."""
+        """End the event loop."""
         if self._lane is not None:
             self._lane.stop()
             self._lane = None
 
 
 class _Lane:
-    """One event loop and its thread. `CallLoop` replaces a lane that stays blocked."""
+    """One event loop and its thread. `CallLoop` replaces it if it stays blocked."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -238,7 +243,7 @@ class _Lane:
                 continue
 
     def stop(self) -> None:
-        """Let the event loop end when it is idle. A coroutine that never ends keeps its loop until the process ends."""
+        """End the event loop when it is idle. A coroutine that never ends keeps its loop until the process ends."""
         self.loop.call_soon_threadsafe(self._stop_if_idle)
 
     def _stop_if_idle(self) -> None:
@@ -260,7 +265,7 @@ async def _await_call(make: Callable[[], Awaitable[T]]) -> T:
 
 
 def _as_ordinary_error(error: BaseException) -> BaseException:
-    """Return a tool's error in a form that a future accepts and that ends only the call."""
+    """Return a tool's error as an ordinary exception, which a future accepts and which ends only the call."""
     is_plain = isinstance(error, (Exception, SystemExit))
     if is_plain and not isinstance(error, StopIteration):
         return error
@@ -306,17 +311,17 @@ class FunctionTools:
         return self._tools
 
     def close(self) -> None:
-        """Let the idle threads and the event loop end."""
+        """End the idle threads and the event loop."""
         self._threads.close()
         self._loop.close()
 
     async def open(self, context: SampleContext) -> "FunctionSession":
-        """Begin a sample: return the functions with the state of this sample."""
+        """Return a session with the functions and the state of this sample."""
         return FunctionSession(self._bound, self._threads, self._loop, context.state)
 
 
 class FunctionSession:
-    """The functions of a task for one sample, with its state."""
+    """The functions of a task for one sample, with the state of the sample."""
 
     def __init__(
         self,
@@ -458,7 +463,7 @@ def _convert_to_one(
     value: object,
     hints: Sequence[Any],
 ) -> object:
-    """Return the value as the first type of a union that accepts it."""
+    """Return the value converted to the first type of a union that accepts it."""
     if value is None:
         return None
     for hint in hints:

@@ -1,8 +1,8 @@
 """Tools of an MCP server that runs in the workspace of a sample and communicates over its standard streams.
 
-Only the messages for tools are supported: `initialize`, `tools/list` and `tools/call`, one JSON object per line.
-The streams of the server are a connection over the loopback interface of the workspace, which only this process
-accepts.
+Only the messages for tools are supported: `initialize`, `tools/list` and `tools/call`,
+one JSON object per line. The server's streams are connected to this process over the
+loopback interface of the workspace, on which only this process accepts a connection.
 """
 
 import json
@@ -30,7 +30,7 @@ from .workspace_tools import (
 )
 
 PROTOCOL = "2025-06-18"
-"""The version of the protocol that this client offers. A server may answer with an older one."""
+"""The version of the protocol that this client offers. A server may reply with an older one."""
 SECONDS_TO_START = 60.0
 LONGEST_MESSAGE = 16 << 20
 MOST_PAGES = 100
@@ -43,11 +43,11 @@ os.dup2(link.fileno(), 1)
 os.dup2(errors, 2)
 os.execvpe(sys.argv[3], sys.argv[3:], os.environ)
 """
-"""A program that runs in the workspace. It connects its streams to this process, then becomes the server."""
+"""A program that runs in the workspace. It connects its standard streams to this process, then becomes the server."""
 
 
 class McpError(AssayError):
-    """An MCP server did not start, or violated the protocol."""
+    """Raised if an MCP server does not start or violates the protocol."""
 
 
 class McpConnection:
@@ -98,7 +98,7 @@ class McpConnection:
         params: Mapping[str, Any],
         seconds: float = SECONDS_TO_START,
     ) -> Mapping[str, Any]:
-        """Send a request and return its result. Raise `McpError` if there is none."""
+        """Send a request and return its result. Raise `McpError` if the server sends none."""
         self._number += 1
         number = self._number
         self._send({"id": number, "method": method, "params": params})
@@ -213,7 +213,7 @@ class McpTools:
     seconds: float = 120.0
     """Time limit of a call."""
     show: str = ""
-    """Folders of this machine that the server reads, separated by colons."""
+    """Folders of this machine that the server may read, separated by colons."""
     env: Mapping[str, str] = field(default_factory=lambda: EMPTY)
 
     def check(self) -> None:
@@ -258,7 +258,7 @@ class McpTools:
 
     @cached_property
     def _tools(self) -> tuple[Tool, ...]:
-        """The tools of the server, as listed by a server that is started once in a separate workspace."""
+        """The tools of the server. It is started once in a separate workspace to list them."""
         command = self._host_command
         with Workspace(tier_of_tools()) as workspace:
             try:

@@ -1,7 +1,7 @@
 """Limits of one sample: rounds, calls, tokens, cost and seconds. Reaching a limit is an outcome, not an error.
 
-The usage of a sample is counted from its answers and the recorded seconds of its calls, so that a run that
-continues after a kill counts the same.
+The usage of a sample is computed from its recorded answers and the recorded seconds of
+its calls, so that a run that continues after a kill gets the same counts.
 """
 
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from ..core import Outcome, Output, UsageError
 from ..core.errors import plural
 
 MOST_CALLS_IN_ANSWER = 100
-"""Maximum number of calls in one answer that are run. The result of a further call says that it was not run."""
+"""Maximum number of calls in one answer that are run. The result of each further call is a note that it was not run."""
 USUAL_TURNS = 30
 USUAL_CALL_SECONDS = 180.0
 
 
 @dataclass(frozen=True, slots=True)
 class SampleLimits:
-    """The limits of one sample. None turns a limit off."""
+    """The limits of one sample. None means no limit."""
 
     turns: int | None = USUAL_TURNS
     """Maximum number of answers of the model."""
@@ -50,7 +50,7 @@ USUAL_LIMITS = SampleLimits()
 
 @dataclass(slots=True)
 class Unmeasured:
-    """Counts answers with unknown tokens or cost. Limits on tokens and cost cannot take them into account."""
+    """Counts answers with unknown tokens or cost, which the limits on tokens and cost cannot include."""
 
     limits: SampleLimits
     tokens: int = 0
@@ -61,7 +61,7 @@ class Unmeasured:
         output: Output,
         cost: float | None,
     ) -> None:
-        """Count an answer if its tokens or cost are unknown and there is a limit on them."""
+        """Count an answer whose tokens or cost are unknown, if there is a limit on them."""
         usage = output.usage
         if self.limits.tokens is not None:
             counts = (usage.input_tokens, usage.output_tokens) if usage else ()
@@ -100,7 +100,7 @@ class Used:
         output: Output,
         cost: float | None = None,
     ) -> None:
-        """Count an answer of the model. `cost` is used if the service reports none."""
+        """Add the usage of an answer. `cost` is used if the service reports none."""
         self.turns += 1
         self.seconds += output.seconds or 0.0
         usage = output.usage
@@ -114,7 +114,7 @@ class Used:
         self.cost += price or 0.0
 
     def limit_reached(self, limits: SampleLimits) -> Outcome | None:
-        """Return the limit that forbids another request, or None."""
+        """Return the limit that does not allow another request; None if all do."""
         reached = (
             (limits.turns, self.turns, Outcome.LIMIT_TURNS),
             (limits.calls, self.calls, Outcome.LIMIT_CALLS),

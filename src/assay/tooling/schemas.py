@@ -26,7 +26,7 @@ from ..core.tools import Tool
 from ..registry import place_of
 
 STATE = "state"
-"""A parameter of this name receives the state of the sample. The model does not see it."""
+"""The name of the parameter that receives the state of the sample. It is not in the schema for the model."""
 SIMPLE_TYPES: Mapping[Any, str] = {
     str: "string",
     int: "integer",
@@ -36,16 +36,16 @@ SIMPLE_TYPES: Mapping[Any, str] = {
 }
 LISTS = (list, tuple, set, frozenset, Sequence)
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""Pattern of names that every service accepts."""
+"""A pattern for names of tools that every service accepts."""
 _SECTION = re.compile(
     r"^[ \t]*(args|arguments|parameters|params|returns?|raises|yields?|examples?|notes?):?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 """The heading of a section in a docstring: `Args:`, `Parameters`."""
 _SPHINX = re.compile(r"^[ \t]*:param(?: \w+)? (\w+):[ \t]*(.*)$", re.MULTILINE)
-"""Parameter in Sphinx style: `:param x: The first number.`"""
+"""A parameter in Sphinx style: `:param x: The first number.`"""
 _ENTRY = re.compile(r"^[ \t]*\*{0,2}(\w+)[ \t]*(?:\([^)]*\))?[ \t]*:[ \t]*(.+)$")
-"""Parameter in an `Args:` section: `x (int): The first number.`"""
+"""A parameter in an `Args:` section: `x (int): The first number.`"""
 PARAMETER_SECTIONS = ("args", "arguments", "parameters", "params")
 
 
@@ -53,7 +53,7 @@ def tool_of(
     function: Callable[..., Any],
     where: str = "",
 ) -> Tool:
-    """Return a function as a tool. Raise `UsageError` if it has no docstring or a parameter has no type."""
+    """Return the description of a function as a tool. Raise if it has no docstring or a parameter has no type."""
     name = getattr(function, "__name__", type(function).__name__)
     where = where or place_of(function)
     if not NAME.fullmatch(name):
@@ -173,7 +173,7 @@ def schema_of(
 def has_fields(kind: object) -> TypeGuard[type]:
     """Return True for a dataclass, a `TypedDict` or a `NamedTuple`.
 
-    The model sees them as objects with these fields.
+    In the schema for the model these are objects.
     """
     if not isinstance(kind, type):
         return False
@@ -185,7 +185,7 @@ def _annotated(
     arguments: Sequence[Any],
     around: tuple[Any, ...],
 ) -> dict[str, Any]:
-    """Return the schema of `Annotated[int, "what it is"]`."""
+    """Return the schema of an annotated type such as `Annotated[int, "what it is"]`."""
     schema = schema_of(arguments[0], around)
     for note in arguments[1:]:
         text = note
@@ -295,7 +295,10 @@ def _sections(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 
 def _read_entries(section: str) -> dict[str, str]:
-    """Return the texts about parameters in a section by name: `x: The first number.`, with indented further lines."""
+    """Return the descriptions of the parameters in a section, by name.
+
+    An entry is `x: The first number.`, perhaps with further, indented lines.
+    """
     notes: dict[str, str] = {}
     name = ""
     indent = 0
@@ -315,7 +318,7 @@ def _read_entries(section: str) -> dict[str, str]:
 
 
 MOST_FAULTS = 5
-"""Maximum number of faults that the result of one call lists."""
+"""Maximum number of faults in the result of one call."""
 MOST_DEPTH = 50
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -397,7 +400,7 @@ def _check_length(
     path: str,
     faults: list[str],
 ) -> None:
-    """Check that a list has as many members as the schema requires."""
+    """Add a fault if a list does not have as many members as the schema requires."""
     count = len(value)
     least = schema.get("minItems")
     most = schema.get("maxItems")
@@ -416,7 +419,7 @@ def _check_object(
     faults: list[str],
     depth: int,
 ) -> None:
-    """Check that an object has all required members, no forbidden ones, and only valid ones."""
+    """Add the faults of an object: missing, forbidden and invalid members."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         properties = {}
@@ -461,7 +464,7 @@ def is_of_type(value: object, kind: object) -> bool:
 
 
 def _describe_schema(schema: object) -> str:
-    """Return in words which type a schema requires."""
+    """Return the type that a schema requires, in words for the model."""
     if isinstance(schema, Mapping):
         kind = schema.get("type")
     else:
@@ -482,7 +485,7 @@ def _describe_schema(schema: object) -> str:
 
 
 def smallest_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the smallest valid arguments: only required ones, with values such as `""`, `0` or the first choice."""
+    """Return the smallest valid arguments: required ones only, with values such as `""`, `0` or the first choice."""
     value = _smallest(schema, 0)
     return value if isinstance(value, dict) else {}
 

@@ -1,8 +1,9 @@
 """Simulated users: a model with the role `user` that talks with the model under test.
 
-A task with `user = "You want to …"` has one; the run needs `--judge user=MODEL`. The text may be Jinja, with the
-columns of the row. The user sees the conversation from its own side: answers of the model under test are its user
-turns. It ends the conversation with a mark such as `###STOP###`.
+A task with `user = "You want to …"` has one; the run needs `--judge user=MODEL`. The
+text may be Jinja, with the columns of the row. For the model that plays the user, the
+roles are exchanged: answers of the model under test are user turns. The user ends the
+conversation with a mark such as `###STOP###`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -37,14 +38,14 @@ cannot be, write {stop} and nothing else.
 OPENING = "Begin the conversation with your first message."
 MOST_EXCHANGES = 100
 MOST_USER_CALLS = 30
-"""Rounds of calls that a user with tools may make before it writes a message."""
+"""Maximum number of rounds of calls that a user with tools may make before it writes a message."""
 GREEDY = GenerateOptions(temperature=0.0)
 
 RunCall = Callable[[ToolCall], Awaitable[ToolResult]]
 
 
 class UserTalk:
-    """A conversation as the simulated user sees it."""
+    """A conversation from the side of the simulated user."""
 
     def __init__(
         self,
@@ -63,7 +64,7 @@ class UserTalk:
         self._run_call = run_call
 
     def hear(self, text: str) -> None:
-        """Add a message of the model under test."""
+        """Add a message of the model under test to the conversation."""
         self.messages.append(Message("user", (Text(text),)))
 
     async def say(self) -> str | None:
@@ -98,10 +99,10 @@ def _words(output: Output) -> tuple[Text, ...]:
 
 @dataclass(frozen=True)
 class SimulatedUser:
-    """A user defined by a text, as a toolbox without tools."""
+    """A user defined by a text, as a toolbox that offers no tools."""
 
     persona: str
-    """Who the user is and what they want; Jinja text with the columns of the row."""
+    """A description of the user and of what they want; Jinja text with the columns of the row."""
     where: str = "user"
     begins = True
     replies = True
@@ -125,7 +126,7 @@ class SimulatedUser:
         return ()
 
     async def open(self, context: SampleContext) -> "UserSession":
-        """Begin a conversation."""
+        """Return a session in which the user has not yet written."""
         persona = self._render(context.sample)
         system = GUIDELINES.format(
             stop=STOP_MARKS[0],
@@ -160,7 +161,7 @@ class UserSession:
         self._exchanges = 0
 
     async def begin(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the user's first message. That is the question of the row, if the row has one."""
+        """Return the prompt with the user's first message: the question of the row, or else a message of the model."""
         question = _question_of(prompt)
         if question:
             self.talk.messages.append(Message("assistant", (Text(question),)))
@@ -190,7 +191,7 @@ class UserSession:
         return [Message("user", (Text(words),))]
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Raise, because the user offers no tools."""
+        """Raise an error, because the user offers no tools."""
         raise NotImplementedError(call.name)
 
     async def close(self) -> None:

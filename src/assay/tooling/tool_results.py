@@ -1,4 +1,4 @@
-"""Results of calls: the return value of a tool, as parts that a model reads."""
+"""Results of calls: convert the return value of a tool to parts that a model reads."""
 
 import dataclasses
 import enum
@@ -14,13 +14,15 @@ LARGEST_RESULT = 1_000_000
 """Maximum bytes of text in one result. A longer text is cut, with a note for the model at its end."""
 NOTHING = "(no output)"
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-"""Characters that services refuse or terminals obey: all controls but tab and line ends, and lone surrogates."""
+"""Characters that services refuse or terminals interpret: controls other than tab and
+line ends, and lone surrogates.
+"""
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
-"""The address in a text such as `<Cat object at 0x7f00a1b2>`. It differs each time a call is repeated."""
+"""A memory address in a text, as in `<Cat object at 0x7f00a1b2>`. It differs each time a call is repeated."""
 
 
 def as_result(call: ToolCall, value: object) -> ToolResult:
-    """Return the result of a call from a tool's return value: text unchanged, media as parts, anything else as JSON."""
+    """Return the result of a call. A text is unchanged, media become parts, and any other value becomes JSON."""
     if isinstance(value, ToolResult):
         if value.call_id == call.id:
             return value
@@ -60,7 +62,9 @@ def _words(value: object) -> str:
 
 
 def _as_plain(value: object) -> object:
-    """Return a value as JSON can represent it: the members of a dataclass or a set, else its text."""
+    """Return a value that JSON does not support in a form that it does: members as a
+    dict or list, else the value's text.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             entry.name: getattr(value, entry.name)
@@ -79,7 +83,9 @@ def _without_address(value: object) -> str:
 
 
 def collect(pieces: Iterable[Any]) -> object:
-    """Return what a generator yields, up to `LARGEST_RESULT` bytes: texts joined to one, anything else as a list."""
+    """Return the values of a generator, up to `LARGEST_RESULT` bytes: texts joined to
+    one text, other values as a list.
+    """
     values: list[Any] = []
     size = 0
     for piece in pieces:
@@ -126,7 +132,9 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def cut_text(text: str, size: int) -> str:
-    """Return the text, or its first `size` bytes with a note of how many bytes are left out."""
+    """Return the text if it has at most `size` bytes; otherwise its beginning, with a
+    note on how many bytes are left out.
+    """
     if len(text) * 4 <= size:
         return text
     encoded = text.encode("utf-8", "replace")
@@ -146,7 +154,7 @@ def is_cut(result: ToolResult) -> bool:
 
 
 def plain_arguments(call: ToolCall) -> Mapping[str, Any]:
-    """Return the arguments of a call, which the caller has checked to be a JSON object."""
+    """Return the arguments of a call as a dictionary. The caller has checked that they are a JSON object."""
     if isinstance(call.arguments, str):
         return {}
     return call.arguments

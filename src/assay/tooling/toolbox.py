@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 class Toolbox(Protocol):
-    """The interface of a source of tools. Each task has one object of it, which holds no state of a sample.
+    """The interface of a source of tools. A task has one object of it, which must not store the state of a sample.
 
     Optional members are listed in `ToolboxExtras`.
     """
@@ -58,13 +58,13 @@ class Toolbox(Protocol):
         sample: Sample | None,
         turn: int = 0,
     ) -> tuple[Tool, ...]:
-        """Return the tools that the model is offered in the user turn with this number, counted from 0.
+        """Return the tools that are offered to the model in the user turn with this number, counted from 0.
 
         `sample` is None when the task is checked before the run.
         """
 
     async def open(self, context: "SampleContext") -> "ToolSession":
-        """Begin a sample: return an object that runs its calls. The runner awaits this before the first call."""
+        """Return an object that runs the calls of one sample. The runner awaits this before the first call."""
 
 
 class ToolboxExtras(Protocol):
@@ -75,41 +75,44 @@ class ToolboxExtras(Protocol):
     needs: Sequence[str]
     """Roles of helper models in `SampleContext.models`, such as `user`; the run takes `--judge user=MODEL`."""
     is_free: bool
-    """False if opening or calling costs money, as for a paid service. Floors are then not measured by default."""
+    """False if opening a session or calling a tool costs money, as with a paid service.
+
+    Floors are then not measured by default.
+    """
     begins: bool
     """True if sessions of the toolbox have a method `begin`."""
     replies: bool
     """True if sessions of the toolbox have a method `reply`."""
     takes_any_call: bool
-    """True if `call` also receives unknown names and unreadable or wrong arguments, and reports the fault itself."""
+    """True if `call` also receives unknown names and invalid arguments, and reports the fault itself."""
     identity: Any
-    """The values that determine results besides the code: options, versions.
+    """The values that determine results besides the code, such as options and versions.
 
-    A change makes recorded answers outdated.
+    If they change, recorded answers are outdated.
     """
 
     def close(self) -> Awaitable[None] | None:
-        """Release the resources of the toolbox. Called after the last sample; may be `async`.
+        """Release the resources of the toolbox. It is called after the last sample, and may be `async`.
 
         A later run may open the toolbox again.
         """
 
     def check(self) -> None:
-        """Raise an `AssayError` if the tools cannot run here. Called before a model is loaded."""
+        """Raise an `AssayError` if the tools cannot run on this machine. It is called before a model is loaded."""
 
 
 class ToolSession(Protocol):
-    """The tools of one sample. Optional members are listed in `ToolSessionExtras`."""
+    """The interface of the tools of one sample. Optional members are listed in `ToolSessionExtras`."""
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call, whose tool exists and whose arguments match its schema, and return the result.
+        """Run one call and return the result. Its tool exists, and its arguments match the schema.
 
-        The text of an exception becomes the result that the model reads. The runner cancels a call that exceeds its
-        time; cancelling must end the work.
+        If an exception is raised, its text is the result that the model reads. The
+        runner cancels a call that exceeds its time limit; cancelling must end the work.
         """
 
     async def close(self) -> None:
-        """Release the resources of the session. Called once, after the sample is scored."""
+        """Release the resources of the session. It is called once, after the sample is scored."""
 
 
 class ToolSessionExtras(Protocol):
@@ -121,28 +124,32 @@ class ToolSessionExtras(Protocol):
     """True if the sample ends after these calls without another request, as after `submit`."""
 
     async def begin(self, prompt: Prompt) -> Prompt:
-        """Return the first prompt, for sessions in which the other side begins. `prompt` is that of the template."""
+        """Return the first prompt, for sessions in which the other side begins the conversation.
+
+        `prompt` is the template's.
+        """
 
     async def reply(
         self,
         messages: Sequence[Message],
         output: Output,
     ) -> Sequence[Message] | None:
-        """Return the turns after an answer without calls, or None to end the sample. `messages` contain the answer.
+        """Return the turns that follow an answer without calls, or None to end the sample.
 
-        Without this method, the scripted `turns` of the sample follow.
+        `messages` contain the answer. Without this method, the scripted `turns` of the
+        sample follow.
         """
 
 
 class HelperModel(Protocol):
-    """A model with a role, like the judge of a scorer. Its answers are recorded and reused."""
+    """A model with a role, such as the judge of a scorer. Its answers are recorded and reused."""
 
     async def answer(
         self,
         prompt: Prompt,
         options: object = None,
     ) -> Output:
-        """Return the answer to a prompt. If the model gave none, `error` of the output says why."""
+        """Return the answer to a prompt. If the model gave none, `error` of the output has the reason."""
 
 
 @dataclass(eq=False)
@@ -162,9 +169,11 @@ class SampleContext:
         name: str,
         make: Callable[[], Awaitable[T]],
     ) -> T:
-        """Return an object that the toolboxes of a sample share, such as its workspace. The first use calls `make`.
+        """Return an object that the toolboxes of a sample share, such as its workspace.
+        At the first use, `make` creates it.
 
-        If the object has a method `close`, it is called (and awaited) after the sample is scored.
+        If the object has a method `close`, the method is called (and awaited) after the
+        sample is scored.
         """
         if name not in self._resources:
             self._resources[name] = await make()

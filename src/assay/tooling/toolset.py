@@ -1,4 +1,4 @@
-"""All tools of a task as one set, made of functions, toolboxes and registered names, and their use in one sample."""
+"""All tools of a task as one set, from functions, toolboxes and registered names, and their use in one sample."""
 
 import asyncio
 import inspect
@@ -29,7 +29,7 @@ from .tool_results import spell_controls, within_limits
 from .toolbox import SampleContext, Toolbox, ToolSession, text_result
 
 LONGEST_ERROR = 2000
-"""Maximum number of characters of an exception that the model sees."""
+"""Maximum number of characters of an exception's text in a result for the model."""
 
 
 class ToolSet:
@@ -95,7 +95,7 @@ class ToolSet:
 
     @property
     def is_free(self) -> bool:
-        """True if calls cost nothing and no model is involved."""
+        """True if calls cost nothing: no toolbox charges for them and no helper model is called."""
         return not self.needs and all(getattr(b, "is_free", True) for b in self.boxes)
 
     @property
@@ -106,7 +106,7 @@ class ToolSet:
 
     @property
     def identity(self) -> list[Any]:
-        """What identifies these tools: the function that makes the state, and each toolbox with its own identity."""
+        """What identifies these tools: the function that creates the state, and the identity of each toolbox."""
         parts: list[Any] = [self.make_state]
         for box in self.boxes:
             parts += [type(box), getattr(box, "identity", None)]
@@ -117,7 +117,7 @@ class ToolSet:
         sample: Sample | None,
         turn: int = 0,
     ) -> tuple[Tool, ...]:
-        """Return the tools that the model is offered."""
+        """Return the tools that are offered to the model."""
         if len(self.boxes) == 1:
             return self.boxes[0].tools(sample, turn)
         return tuple(tool for box in self.boxes for tool in box.tools(sample, turn))
@@ -149,7 +149,7 @@ class ToolSet:
             names.add(tool.name)
 
     def _check_state(self, box: Toolbox) -> None:
-        """Raise if a function needs a state and neither the task nor a toolbox makes one."""
+        """Raise if a function needs a state, but neither the task nor a toolbox creates one."""
         if self.make_state is None and isinstance(box, FunctionTools):
             for name in box.needs_state:
                 raise UsageError(
@@ -169,7 +169,7 @@ def is_toolbox(thing: object) -> TypeGuard[Toolbox]:
 
 
 def _built(entry: object, where: str) -> object:
-    """Return the tool function or toolbox that an entry of a task's `tools` names."""
+    """Return the tool function or toolbox for an entry of a task's `tools`."""
     if isinstance(entry, (str, Mapping)):
         name: Any = entry
         if isinstance(entry, Mapping):
@@ -189,7 +189,7 @@ def _built(entry: object, where: str) -> object:
 
 
 def _as_spec(entry: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
-    """Return an entry such as `bash` or `{"bash": {"network": true}}` in the form that the registry reads."""
+    """Return an entry such as `bash` or `{"bash": {"network": true}}` in the form for the registry."""
     if isinstance(entry, str) or "name" in entry:
         return entry
     [(name, options)] = entry.items()
@@ -197,7 +197,7 @@ def _as_spec(entry: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
 
 
 def _is_factory(function: Callable[..., Any]) -> bool:
-    """Return True if a registered function returns a toolbox instead of being a tool itself."""
+    """Return True if a registered function returns a toolbox. Other functions are tools themselves."""
     result = inspect.signature(function).return_annotation
     if isinstance(result, str):
         named = result
@@ -207,7 +207,7 @@ def _is_factory(function: Callable[..., Any]) -> bool:
 
 
 def check_tool(tool: Tool, where: str) -> None:
-    """Raise if services refuse a tool: its name, or a schema that is not an object or not JSON."""
+    """Raise if services would refuse a tool: for its name, or for a schema that is not an object or not JSON."""
     if not NAME.fullmatch(tool.name):
         raise UsageError(
             f"a tool cannot be called {tool.name!r}",
@@ -251,7 +251,7 @@ class SampleTools:
 
     @property
     def offered(self) -> tuple[Tool, ...]:
-        """The tools that the model is offered now."""
+        """The tools that are currently offered to the model."""
         return self._set.tools(self._context.sample, self.turn)
 
     @property
@@ -273,7 +273,7 @@ class SampleTools:
         )
 
     async def open(self) -> list[ToolSession]:
-        """Return the sessions. The first call of this method opens them."""
+        """Open the sessions at the first call, and return them."""
         if self._sessions is None:
             self._sessions = []
             if self._set.make_state is not None:
@@ -303,7 +303,7 @@ class SampleTools:
         messages: Sequence[Message],
         output: Output,
     ) -> tuple[Message, ...] | None:
-        """Return the turns that a session adds after an answer without calls, or None if it ends the sample."""
+        """Return the turns that a session adds after an answer without calls; None if it ends the sample."""
         for session in await self.open():
             reply = getattr(session, "reply", None)
             if reply is not None:
@@ -345,7 +345,9 @@ class SampleTools:
         owners: Mapping[str, tuple[Tool, ToolSession]],
         lenient: ToolSession | None,
     ) -> ToolResult:
-        """Run one call. If it cannot be run, let the lenient session report why, or return a result that says so."""
+        """Run one call. If it is not valid, return a result with the reason, or pass it
+        on to a session that takes any call.
+        """
         _, owner = owners.get(call.name, (None, lenient))
         if owner is not None and owner is lenient:
             return await self._run(call, owner)
@@ -384,7 +386,7 @@ class SampleTools:
         return text_result(call, spell_controls(text[:LONGEST_ERROR]), "raised")
 
     async def close(self) -> None:
-        """Close the sessions and their shared resources. Called once, after scoring."""
+        """Close the sessions and their shared resources. It is called once, after scoring."""
         sessions = self._sessions or []
         self._sessions = None
         try:
@@ -407,7 +409,7 @@ def _words_of(error: BaseException) -> str:
 
 
 def result_digest(results: Sequence[ToolResult]) -> str:
-    """Return a digest of the contents of results, to compare a repeated call with the recorded one."""
+    """Return a digest of the contents of results, by which a repeated call is compared with the recorded one."""
     plain: list[Any] = []
     for result in results:
         members = part_to_plain(result)

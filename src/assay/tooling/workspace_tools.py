@@ -20,7 +20,7 @@ T = TypeVar("T")
 RESOURCE = "workspace"
 """The name under which the tools of a sample share their workspace."""
 MOST_TEXT = 100_000
-"""Maximum number of characters of a file or an output that the model sees."""
+"""Maximum number of characters of a file or an output in a result for the model."""
 DEFAULT_SECONDS = 120.0
 STATE_FOLDER = "/tmp/.bash"
 _TEXT = {"type": "string"}
@@ -104,7 +104,7 @@ class WorkspaceToolbox:
 
     @property
     def is_stateful(self) -> bool:
-        """True, because commands depend on the files that earlier ones left."""
+        """True, because a command may depend on files that earlier commands wrote."""
         return True
 
     @property
@@ -121,7 +121,7 @@ class WorkspaceToolbox:
         return (TOOLS[self.tool],)
 
     async def open(self, context: SampleContext) -> "WorkspaceSession":
-        """Begin a sample, in the workspace that all its tools share."""
+        """Return a session in the workspace that all tools of the sample share."""
         limits = WorkspaceLimits(
             memory_mb=self.memory_mb,
             disk_mb=self.disk_mb,
@@ -131,16 +131,16 @@ class WorkspaceToolbox:
 
 
 _visible: dict[str, None] = {}
-"""Folders of this machine that the tools of this process need in workspaces."""
+"""Folders of this machine that are visible in the workspaces of this process."""
 
 
 def show_in_workspaces(folders: Sequence[str]) -> None:
-    """Let workspaces that are opened from now on see further folders of this machine, read-only."""
+    """Make further folders of this machine visible, read-only, in workspaces that are opened from now on."""
     _visible.update(dict.fromkeys(folders))
 
 
 def tier_of_tools() -> Tier:
-    """Return the tier for the workspaces of tools."""
+    """Return the sandbox tier for the workspaces of tools."""
     return with_folders(workspace_tier(), tuple(_visible), ())
 
 
@@ -170,7 +170,7 @@ class SharedWorkspace:
             raise
 
     async def close(self) -> None:
-        """End all processes and remove all files."""
+        """End all processes of the workspace, and remove all files."""
         if hasattr(self, "workspace"):
             self.workspace.kill()
             self._thread.submit(self.workspace.close)
@@ -223,7 +223,7 @@ def _bash(
     seconds: float,
     command: str,
 ) -> str:
-    """Run a command line in the folder and with the variables and functions that earlier command lines left."""
+    """Run a command line. Folder, variables and functions are those that earlier command lines have set."""
     script = (
         f"[ -d {STATE_FOLDER} ] || mkdir -p {STATE_FOLDER}; cd {HOME}\n"
         f"[ -f {STATE_FOLDER}/state ] && . {STATE_FOLDER}/state 2> /dev/null\n"
@@ -308,7 +308,7 @@ _ACTIONS: dict[str, Callable[..., str]] = {
 
 
 def _words_of(execution: Execution) -> str:
-    """Return the output of a command, and how it ended unless it succeeded."""
+    """Return the output of a command; after a failure, also how the command ended."""
     text = execution.stdout.decode("utf-8", "replace")
     errors = execution.stderr.decode("utf-8", "replace")
     if errors:

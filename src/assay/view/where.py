@@ -54,7 +54,7 @@ class Columns(Protocol):
     def texts(self, name: str) -> "tuple[Sequence[str | None], Any] | None":
         """Return the distinct texts of a column, and for each sample the index of its text.
 
-        Return None if there is no text column of this name.
+        Return None if no text column has this name.
         """
 
 
