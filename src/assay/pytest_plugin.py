@@ -1,7 +1,7 @@
 """The pytest plugin: the fixture `assay_run`, and assertions on metrics that are decided by their intervals.
 
-pytest loads this module in every session of an environment that has assay, so it imports nothing else of assay
-until the fixture is used.
+pytest loads this module in every session in which assay is installed, so it imports
+nothing else of assay until the fixture is used.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,10 @@ class LimitMissed(AssertionError):
 
 
 class NotEnoughSamples(AssertionError):
-    """Raised if the interval of a metric contains its limit. The message says how many samples would decide."""
+    """Raised if the interval of a metric contains its limit.
+
+    The message has the number of samples that would decide.
+    """
 
 
 class CheckedRun:
@@ -99,7 +102,7 @@ class CheckedRun:
 
 
 def _check_line(check: "Check") -> str:
-    """Return a check in one line: the metric with its interval, the limit, and how many samples would decide it."""
+    """Return one line about a check: the metric with its interval, the limit, and the samples that would decide it."""
     line = f"{check.name}: {check.found}, {check.limit}: {check.decision}"
     if check.reason:
         return f"{line}; {check.reason}"

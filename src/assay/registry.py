@@ -1,8 +1,9 @@
 """Registries: names for components, which are imported when first used.
 
-A registry maps a name to a target `"module:attribute"` that is imported on demand, or to a registered object. Two
-different objects under one name are an error. The error for an unknown name suggests the nearest known one. Names
-that do not ship are looked up among the plugins of installed packages (`catalogue.plugins`).
+A registry maps a name to a target `"module:attribute"` that is imported on demand, or
+to a registered object. Two different objects with the same name are an error. The error
+for an unknown name suggests the nearest known one. Names that assay does not have are
+looked up among the plugins of installed packages (`catalogue.plugins`).
 """
 
 import importlib
@@ -69,7 +70,7 @@ class Registry(Generic[T]):
         *,
         group: str | None = None,
     ) -> None:
-        """Create a registry of shipped names; `group` is the entry point group of its plugins."""
+        """Create a registry of assay's names. `group` is the entry point group of its plugins."""
         self.kind = kind
         self.group = group
         self._entries = {
@@ -103,7 +104,7 @@ class Registry(Generic[T]):
         *,
         where: str | None = None,
     ) -> T:
-        """Return the object behind a name, importing it if necessary."""
+        """Return the object with this name, importing it if necessary."""
         entry = self._entry(name, where)
         if isinstance(entry.target, Plugin):
             return _load_plugin(self.kind, entry.target)  # type: ignore[no-any-return]
@@ -118,19 +119,19 @@ class Registry(Generic[T]):
         *,
         where: str | None = None,
     ) -> Any:
-        """Build the component that a spec describes: call its class or function with the options of the spec."""
+        """Build the component in a spec: call its class or function with the options of the spec."""
         spec = Spec.of(spec, where=where)
         component: Any = self.get(spec.name, where=where)
         return construct(component, spec, kind=self.kind, where=where)
 
     def names(self) -> list[str]:
-        """Return all names, sorted: the shipped ones, and those of installed packages."""
+        """Return the names of assay's components and of those in installed packages, sorted."""
         return sorted({*self._entries, *self.plugins()})
 
     def plugins(self) -> Mapping[str, tuple[Plugin, ...]]:
         """Return the plugins of installed packages by name, from their metadata.
 
-        A plugin cannot replace a shipped name.
+        A plugin cannot replace one of assay's names.
         """
         if self.group is None:
             return {}
@@ -142,7 +143,7 @@ class Registry(Generic[T]):
         }
 
     def summary(self, name: str) -> str:
-        """Return the line that `assay ls` prints."""
+        """Return the line about a name that `assay ls` prints."""
         sharing = self.plugins().get(name, ())
         if len(sharing) > 1:
             packages = ", ".join(plugin.package for plugin in sharing)
@@ -154,7 +155,7 @@ class Registry(Generic[T]):
         return place_of(self.get(name))
 
     def resolve(self, name: str) -> str | None:
-        """Return the registered spelling of a name, ignoring case and `-`/`_`, or `None`.
+        """Return the registered spelling of a name, ignoring case and `-`/`_`; None for an unknown name.
 
         A variant may be written with `@`: `mme@upstream` is `mme_upstream`.
         """
@@ -202,7 +203,7 @@ class Registry(Generic[T]):
 
 
 def _load_plugin(kind: str, plugin: Plugin) -> Any:
-    """Import the component of an installed package; raise an error that names the package."""
+    """Import the component of an installed package. Raise an error that names the package if that fails."""
     origin = f"{kind} {plugin.name!r} of the installed package {plugin.package}"
     module_name, _, path = plugin.target.partition(":")
     try:
@@ -235,7 +236,7 @@ def construct(
     kind: str,
     where: str | None = None,
 ) -> Any:
-    """Build a component from its options. Raise for an unknown or a missing option and name the known ones."""
+    """Build a component from its options. Raise for an unknown or a missing option; the error lists the known ones."""
     options = fit_options(thing, spec.options)
     if inspect.isclass(thing):
         check_options(thing, options, f"{kind} {spec.name!r}", where)
@@ -286,7 +287,7 @@ def check_options(
 
 
 def _parameters(thing: Callable[..., Any]) -> tuple[set[str] | None, list[str]]:
-    """Return the names of all parameters and of the required ones; None for all names if any name is accepted."""
+    """Return the names of all parameters, and those of the required ones. The first is None if any name is accepted."""
     if inspect.isclass(thing) and is_dataclass(thing):
         options = [f for f in fields(thing) if f.init]
         required = [
@@ -311,10 +312,11 @@ def fit_options(
     thing: Callable[..., Any],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the options with each number or text converted to the parameter's annotation, or to its default's type.
+    """Return the options converted to the annotation of their parameter, or to the type of its default.
 
-    `revision=12` is the text "12" for `revision: str`; `temperature="1e-5"` a number for `temperature: float`;
-    `fast=no` is False for `fast: bool`, and `fast=maybe` is refused, since any text is true in Python.
+    `revision=12` is the text "12" for `revision: str`; `temperature="1e-5"` is a number
+    for `temperature: float`; `fast=no` is False for `fast: bool`. `fast=maybe` is
+    refused, because any text is true in Python.
     """
     fitted = dict(options)
     if not any(isinstance(value, (int, float, str)) for value in fitted.values()):
@@ -333,7 +335,7 @@ def fit_options(
 
 
 def _as_bool(name: str, value: object) -> object:
-    """Return a word such as `no`, or a number, as a truth value. Raise if it does not mean one."""
+    """Return a word such as `no`, or a number, as a truth value. Raise for any other word."""
     word = str(value).lower()
     if word in _TRUE_WORDS:
         return True
@@ -366,7 +368,7 @@ def _fit(
 
 
 def _parameter_types(thing: Callable[..., Any]) -> dict[str, frozenset[type]]:
-    """Return the plain types that each parameter accepts. Leave out parameters that accept anything."""
+    """Return the simple types that each parameter accepts. Parameters that accept anything are left out."""
     if inspect.isclass(thing):
         target = thing.__init__
     else:
@@ -393,9 +395,10 @@ def _parameter_types(thing: Callable[..., Any]) -> dict[str, frozenset[type]]:
 
 
 def _plain_types(hint: object) -> frozenset[type]:
-    """Return the plain types in an annotation: int and NoneType for `int | None`, str and int for `Literal["a", 1]`.
+    """Return the simple types in an annotation: int and NoneType for `int | None`, str and int for `Literal["a", 1]`.
 
-    Return an empty set if the annotation has other types, because it may then accept anything.
+    Return an empty set if the annotation has other types, because it may then accept
+    anything.
     """
     origin = get_origin(hint)
     if origin is Literal:
@@ -438,7 +441,7 @@ def _first_line(thing: object) -> str:
 
 
 def place_of(thing: object) -> str:
-    """Return `file:line` of an object's definition; if unknown, its module and name."""
+    """Return `file:line` of an object's definition, or its module and name if that is unknown."""
     if isinstance(thing, str):
         return thing
     try:

@@ -1,4 +1,4 @@
-"""Everything that ships with assay, by name: `name: (module:attribute, one line)`.
+"""All components of assay by name: `name: (module:attribute, one line)`.
 
 This is plain data, so that listing a thousand names imports none of them.
 """
@@ -151,11 +151,11 @@ TOOLS = under("assay.tooling", {
 """Tools that a task may name. A target is a toolbox, or a class or function that returns one (`assay.tooling`)."""
 
 RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise",)
-"""`module:function` of functions that may recognise a task reference."""
+"""Functions that may recognise a task reference, as `module:function`."""
 SIGNPOSTS: tuple[str, ...] = ("assay.dialects.signposts:signpost",)
-"""`module:function` of functions that may recognise an unknown task name as a task of another tool."""
+"""Functions that may recognise an unknown task name as a task of another tool, as `module:function`."""
 MODEL_RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise_model",)
-"""`module:function` of functions that may recognise a model in a user's file."""
+"""Functions that may recognise a model in a user's file, as `module:function`."""
 
 __all__ = [
     "BENCHMARKS",

@@ -1,4 +1,4 @@
-"""The shipped benchmarks by name and modality. This is plain data: none of them is imported."""
+"""The benchmarks of assay by name and modality. This is plain data: none of them is imported."""
 
 from collections.abc import Mapping
 
@@ -110,7 +110,7 @@ VISION = in_module("assay.benchmarks.vision_tasks", {
 
 AUDIO, BOTH, WRITTEN = "audio", "audio+text", "text"
 SUFFIXES = {AUDIO: "", BOTH: "_audio_text", WRITTEN: "_text"}
-"""The suffix of each mode in a benchmark's name. The first mode that a benchmark has is named without suffix."""
+"""The suffix of a benchmark's name for each mode. The first mode of a benchmark has no suffix."""
 
 
 def _modes(
@@ -119,7 +119,7 @@ def _modes(
     checked: str,
     *modes: str,
 ) -> dict[str, str]:
-    """Return summaries by task name for one benchmark in the given modes, or in all three modes if none is given."""
+    """Return the summaries of one benchmark's tasks by name, in the given modes or in all three."""
     chosen = modes or tuple(SUFFIXES)
     tasks = {}
     for mode in chosen:
@@ -136,7 +136,9 @@ def _heard(
     summary: str,
     checked: str = "normalized as published",
 ) -> dict[str, str]:
-    """Return summaries by task name for a benchmark without text mode, in which the text would reveal the answer."""
+    """Return the summaries of a benchmark's tasks by name, without the text mode, in
+    which the text would reveal the answer.
+    """
     return _modes(name, summary, checked, AUDIO, BOTH)
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 PLUGIN_NAME = re.compile(r"\w[\w-]*")
-"""Pattern of a component's name. A path, a URL or `file.py:name` is never a plugin."""
+"""A pattern for a component's name. A path, a URL or `file.py:name` is never a plugin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Plugin:
 
     name: str
     target: str
-    """Where the component is defined, as `module:attribute`."""
+    """The definition of the component, as `module:attribute`."""
     package: str
     version: str
 
@@ -32,7 +32,7 @@ class Plugin:
 
 @cache
 def installed_plugins(group: str) -> Mapping[str, tuple[Plugin, ...]]:
-    """Return the plugins of a group such as `assay.scorers` by name; several packages may use one name."""
+    """Return the plugins of a group such as `assay.scorers` by name. Several packages may use the same name."""
     plugins: dict[str, list[Plugin]] = {}
     for entry in entry_points(group=group):
         if not PLUGIN_NAME.fullmatch(entry.name):

@@ -1,4 +1,4 @@
-"""The shipped scorers by name: `name: (module:attribute, one line)`."""
+"""The scorers of assay by name: `name: (module:attribute, one line)`."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ def under(
     package: str,
     targets: Mapping[str, tuple[str, str]],
 ) -> dict[str, tuple[str, str]]:
-    """Return `name: (module:attribute, one line)` for targets relative to a package."""
+    """Return a catalogue, `name: (module:attribute, one line)`, with the package added to relative modules."""
     return {
         name: (f"{package}.{target}", line) for name, (target, line) in targets.items()
     }

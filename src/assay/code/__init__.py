@@ -1,1 +1,1 @@
-"""The files and values on which code depends: users' files, their imports and data, and digests of code and state."""
+"""The files and values on which users' code depends: its imports and data, and digests of code and state."""

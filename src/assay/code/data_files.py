@@ -1,9 +1,10 @@
 """Data files that users' modules read while they are imported, such as settings next to them.
 
-While a file is loaded, an audit hook records the files that its modules open for reading; their contents are part
-of its digest. A function that was not loaded here, such as one of a script that imports assay, is identified by the
-plain data it names instead. API keys do not count, because another key means the same model; nor does the path of a
-file.
+While a file is loaded, an audit hook records the files that its modules open for
+reading; their contents are part of its digest. A function that was not loaded here,
+such as one of a script that imports assay, is identified by the data it names instead.
+API keys are ignored, because the model is the same with another key. So is the path of
+a file.
 """
 
 import hashlib
@@ -48,11 +49,11 @@ _MEMBER = re.compile(
 """A setting such as `key: value`, `key = "value"` or `"key": "value"` in a data file."""
 
 _watching = 0
-"""Number of user files that are being loaded now. Reads are recorded while it is above 0."""
+"""The number of user files that are currently being loaded. Reads are recorded while it is above 0."""
 _opened: dict[str, dict[str, str | None]] = {}
-"""Files that each watched module opened for reading, with the digests of their content.
+"""The files that each watched module opened for reading, with the digests of their content.
 
-`None` means not hashed yet; an empty digest means that the file does not count.
+`None` means not hashed yet; an empty digest means that the file is ignored.
 """
 _outputs: set[str] = set()
 
@@ -74,7 +75,7 @@ def watching() -> Iterator[None]:
 
 
 def digest_of_data(thing: object) -> str:
-    """Return the digest of the data that a user's function or class uses; empty if there are none."""
+    """Return the digest of the data that a user's function or class uses; empty without such data."""
     functions = _users_functions(thing)
     files = {function.__code__.co_filename for function in functions}
     # Not "<string>", nor a deleted file.
@@ -142,7 +143,7 @@ def _note_file(
     mode: object,
     flags: int,
 ) -> None:
-    """Record an opened file for the innermost module that is being run, if that is a user's module."""
+    """Record an opened file for the innermost module that is running, if it is a user's module."""
     if isinstance(path, int):
         return
     full_path = os.path.abspath(os.fsdecode(path))
@@ -161,7 +162,7 @@ def _note_file(
 
 
 def _secrets_in(module: str) -> tuple[str, ...]:
-    """Return the texts that a module stores under a secret's name."""
+    """Return the texts that a module stores in variables with the name of a secret."""
     spaces = [
         getattr(module_object, "__dict__", {})
         for module_object in list(sys.modules.values())
@@ -189,7 +190,7 @@ def _content_digest(
     path: Path,
     secrets: tuple[str, ...],
 ) -> str:
-    """Return the digest of a file without its secrets; empty if the file holds only secrets or no longer exists."""
+    """Return the digest of a file without its secrets; empty if it has only secrets or no longer exists."""
     try:
         if is_secret_name(path.stem) or not path.is_file():
             return ""

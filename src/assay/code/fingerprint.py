@@ -1,13 +1,15 @@
-"""Fingerprints: digests of the code and the state of a component, and of what a scorer reads of a sample.
+"""Fingerprints: digests of the code and the state of a component, and of the parts of a sample that a scorer may read.
 
-A user's code is identified by the bytes of its file and of all the user's files it imports (`sources`): any edit
-counts. An object is identified by its class and attributes, a partial by its arguments, a closure by its values.
-The order of sets and mappings does not count. A field with `compare=False` is left out, because it is not part of
-the object's value.
+A user's code is identified by the bytes of its file and of all the user's files it
+imports (`sources`), so that every edit changes the digest. An object is identified by
+its class and attributes, a partial by its arguments, a closure by its values. The order
+of sets and mappings is ignored. A field with `compare=False` is left out, because it is
+not part of the object's value.
 
-The module also detects scores that are outdated because their sample changed. A scorer may read all of a sample. So a
-corrected answer, tag or reference column makes the old score outdated, although the question, and hence the model's
-answer, stays the same. A score line has the scorer's digest followed by the sample's.
+The module also detects scores that are outdated because their sample changed. A scorer
+may read all of a sample. So a corrected answer, tag or reference column makes the old
+score outdated, although the question, and hence the model's answer, stays the same. A
+score line has the scorer's digest followed by the sample's.
 """
 
 import enum
@@ -34,15 +36,16 @@ from .sources import digest_behind, is_own, is_users, version_of
 from .typed_code import closure_of, file_of
 
 MOST_VALUES = 500_000
-"""Maximum number of values described for one component.
+"""Maximum number of values that are hashed for one component.
 
-A component with more counts as changed each time, because scoring again costs less than hashing it.
+A component with more values counts as changed each time, because scoring again costs
+less than hashing it.
 """
 LARGEST_ARRAY = 1 << 28
 
 
 def code_digest(thing: object) -> str:
-    """Return the digest of a component's code, options and state. Plain data are hashed as they are."""
+    """Return the digest of a component's code, options and state. JSON data are hashed directly."""
     try:
         return digest_of(_Describing().of(thing))
     except _TooLarge:
@@ -54,7 +57,7 @@ class _TooLarge(Exception):
 
 
 class _Describing:
-    """Describes one component as plain data. A value that occurs several times is described once."""
+    """Converts one component to JSON data. A value that occurs several times is converted once."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, Any]] = {}
@@ -63,7 +66,7 @@ class _Describing:
         self._behind = cache(digest_behind)
 
     def of(self, thing: object) -> object:
-        """Return a description of an object as plain data."""
+        """Return an object as JSON data that represent its code and state."""
         self._left -= 1
         if self._left < 0:
             raise _TooLarge
@@ -234,7 +237,7 @@ class _Describing:
     def _ids_of_globals(
         self,
     ) -> tuple[frozenset[int], list[tuple[str, frozenset[int]]]]:
-        """Return the ids of all values in users' loaded modules, and the ids of each module with its file."""
+        """Return the ids of all values in users' loaded modules, and the ids in each module with the module's file."""
         by_file = []
         every: set[int] = set()
         for module in list(sys.modules.values()):
@@ -248,7 +251,10 @@ class _Describing:
         return frozenset(every), by_file
 
     def _builders(self, thing: object) -> list[str]:
-        """Return digests of the user's files that have an object as a global: they may show how it was built."""
+        """Return digests of the user's files that have an object as a global.
+
+        They may contain the code that built it.
+        """
         every, by_file = self._ids_of_globals
         if id(thing) in every:
             files = {file for file, named in by_file if id(thing) in named}
@@ -286,11 +292,11 @@ class _Describing:
         (Media, _media),
         (object, _object),
     )
-    """The function that describes each type of object. The first type that matches is used."""
+    """The function that converts each type of object. The first type that matches is used."""
 
 
 def _state(thing: object) -> dict[str, Any]:
-    """Return the attributes of an object, without cached properties."""
+    """Return the attributes of an object except cached properties."""
     state = object.__getstate__(thing)  # type: ignore[attr-defined] # not what the class would have copied instead
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     return {
@@ -303,7 +309,7 @@ def _state(thing: object) -> dict[str, Any]:
 
 
 def _reduced_state(thing: object) -> object:
-    """Return the state of an object of a built-in class as `copy.copy` would copy it; None for locks and open files."""
+    """Return the state of a built-in object as `copy.copy` would copy it; None for locks and open files."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -321,7 +327,7 @@ def _reduced_state(thing: object) -> object:
 
 
 def _file_of(kind: type) -> str:
-    """Return the file in which a class was written; empty for Python's own classes and those of compiled libraries."""
+    """Return the file that defines a class; empty for Python's own classes and those of compiled libraries."""
     is_pythons = kind.__module__.partition(".")[0] in sys.stdlib_module_names - {
         "__main__"
     }
@@ -361,7 +367,10 @@ A longer text is the medium itself, whose digest was computed for the request ke
 
 
 def _plain(value: object) -> object:
-    """Convert a value that JSON does not know. A large value becomes its digest, which avoids a copy as text."""
+    """Convert a value that JSON does not support.
+
+    A large value becomes its digest, so that it is not copied as text.
+    """
     if isinstance(value, Media):
         source = value.source
         if isinstance(source, (str, os.PathLike)) and len(str(source)) < LONGEST_NAME:
@@ -406,7 +415,7 @@ def _encode_row(value: object) -> bytes:
 def rows_digest(rows: Sequence[Any]) -> str:
     """Return the digest of rows that a user's function returned.
 
-    The rows count, because the function may read any data.
+    The digest covers the rows, because the function may read any data.
     """
     digest = blake2b(digest_size=DIGEST_BYTES)
     for row in rows:

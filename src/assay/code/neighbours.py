@@ -1,9 +1,11 @@
 """Imports between users' files in the same folder.
 
-Loading a file makes the modules of its folder importable; modules with the same name in Python's path come first. Two
-such folders may both have a `helper.py`. The module of the first folder keeps its plain name. The one of the second
-folder gets another name in `sys.modules`, and the files of that folder get their own builtins, whose `import` uses the
-new name. Imports elsewhere do not change. Names looked up by `importlib` are not affected.
+Loading a file makes the modules of its folder importable; modules with the same name in
+Python's path come first. Two such folders may both have a `helper.py`. The module of
+the first folder keeps its name. That of the second folder gets another name in
+`sys.modules`, and the files of that folder get their own builtins, whose `import` uses
+the new name. Imports in other files do not change. Names looked up by `importlib` are
+not affected.
 """
 
 import builtins
@@ -19,11 +21,11 @@ from types import ModuleType
 from typing import Any
 
 _homes: dict[Path, "_Home"] = {}
-"""The `_Home` of each folder from which a user's file was loaded."""
+"""The `_Home` object of each folder from which a user's file was loaded."""
 _added: set[Path] = set()
 """Folders that are importable only because a file in them was loaded."""
 _first: dict[str, Path] = {}
-"""The folder that first had a module of each name. Its module keeps the plain name."""
+"""The folder that was the first to have a module of each name. Its module keeps the name."""
 _aliases: dict[str, str | None] = {}
 """The file of each renamed module, by its new name.
 
@@ -32,7 +34,7 @@ A module is renamed if an earlier folder has one of the same name.
 
 
 class _Home:
-    """A folder of users' files. `aliases` maps module names that another folder also uses to unique names."""
+    """A folder of users' files. `aliases` maps the names of modules that another folder has too to unique names."""
 
     def __init__(self, folder: Path) -> None:
         self._suffix = f"__{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
@@ -41,7 +43,7 @@ class _Home:
         self.builtins = _Builtins(vars(builtins), __import__=self._import)
 
     def learn_aliases(self) -> None:
-        """Give a unique name to each module here for which Python would look in another user folder."""
+        """Give a unique name to each module of this folder that Python would otherwise find in another user folder."""
         names = {path.stem for path in self.folder.glob("*.py")}
         for init_file in self.folder.glob("*/__init__.py"):
             names.add(init_file.parent.name)
@@ -67,7 +69,7 @@ class _Home:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        """Import a module for a file of this folder. The parameters are those of `__import__`."""
+        """Import a module for a file of this folder, with the parameters of `__import__`."""
         top, dot, rest = name.partition(".")
         if level == 0 and top in self.aliases:
             name = f"{self.aliases[top]}{dot}{rest}"
@@ -84,7 +86,7 @@ class _Builtins(dict[str, Any]):
 
 
 class Loader(SourceFileLoader):
-    """Runs a file with the builtins it needs to import its neighbours."""
+    """Runs a file with builtins that import modules of the same folder."""
 
     def exec_module(self, module: ModuleType) -> None:
         if (space := _builtins_for(self.path)) is not None:
@@ -148,9 +150,9 @@ def spec_in_folder(
     top: str,
     spec: ModuleSpec | None,
 ) -> ModuleSpec | None:
-    """Return the spec of a module as seen from `folder`.
+    """Return the spec of a module for an import in `folder`.
 
-    If there is no `spec`, or it belongs to another user folder, prefer the file in `folder`.
+    If there is no `spec`, or it is in another user folder, prefer the file in `folder`.
     """
     if spec is None or _home_of(spec) not in (None, folder):
         for file in (
@@ -163,7 +165,7 @@ def spec_in_folder(
 
 
 def file_of(spec: ModuleSpec | None) -> Path | None:
-    """Return the file of a module, or `None` if it has none, such as a built-in module."""
+    """Return the file of a module; None if it has none, such as a built-in module."""
     if spec is not None and spec.has_location and spec.origin:
         return Path(spec.origin)
     return None
@@ -177,7 +179,7 @@ def forget(files: set[str]) -> None:
 
 
 def _builtins_for(file: str) -> dict[str, Any] | None:
-    """Return the builtins a file needs to import its neighbours, or `None` if Python's own are enough."""
+    """Return the builtins with which a file imports modules of its folder; None if Python's own are enough."""
     home = _home_above(file)
     if home is not None and home.aliases:
         return home.builtins

@@ -1,12 +1,13 @@
-"""Sources: the files that a piece of code depends on, so that a change in them is noticed.
+"""Sources: the files on which code depends, so that a change in them is noticed.
 
-A user's file depends on all the user's files it imports, directly or not: a constant from a neighbour counts like a
-function. Imports are read from the syntax tree, so that nothing is run and imports inside functions count too.
+A user's file depends on all the user's files it imports, directly or not, because it
+may use their constants and functions. Imports are read from the syntax tree, so that
+nothing is run and imports inside functions are included. `data_files` covers the files
+that a file reads while it is imported, such as settings.
 
-What a file reads while it is imported, such as a settings file, is covered by `data_files`.
-
-Files of installed libraries, which pip put into `site-packages` or into a folder of `pip install --target`, are not
-the user's own. They are identified by the name and the version of their library.
+Files of installed libraries, which pip put into `site-packages` or into a folder of
+`pip install --target`, are not the user's own. They are identified by the name and the
+version of their library.
 """
 
 import ast
@@ -43,7 +44,7 @@ def library_of(file: str | Path) -> str | None:
 def _target_folders(
     search_path: tuple[str, ...],
 ) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return the folders in Python's path into which pip installed packages, each with the names it put there."""
+    """Return the folders in Python's path into which pip installed packages, each with the names that it installed."""
     targets = []
     for folder in dict.fromkeys(search_path):
         if not folder:
@@ -67,7 +68,7 @@ def _installed_in(folder: Path) -> frozenset[str]:
 
 T = TypeVar("T")
 LookUp = Callable[[Path, str], tuple[list[Path], list[Path]]]
-"""Function that finds what importing a top-level name runs, for a file in a given folder.
+"""A function that returns what importing a top-level name runs, for a file in a given folder.
 
 It returns the files that the import runs, and the folders of their modules.
 """
@@ -77,7 +78,8 @@ _STANDARD = str(Path(os.__file__).parent)
 LARGEST_KEPT = 1 << 18
 """Maximum bytes of a file whose syntax tree is cached.
 
-The syntax tree of a Python file full of data takes fifty times as much memory as its text.
+The syntax tree of a Python file that consists of data needs fifty times as much memory
+as its text.
 """
 _guest_trees: set[Path] = set()
 """Folders of other toolkits' packages. Their `__init__.py` files are ignored, because assay does not run them."""
@@ -87,7 +89,7 @@ _BY_PATH = ("spec_from_file_location", "run_path", "SourceFileLoader", "exec")
 
 
 def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Return a decorator that caches a function's result per file until the file changes, for `most` files."""
+    """Return a decorator that caches a function's result for a file until the file changes. `most` files are cached."""
 
     def keeping(function: Callable[..., T]) -> Callable[..., T]:
         memory = lru_cache(maxsize=most)(
@@ -110,7 +112,10 @@ def digest_behind(
     *,
     libraries: bool = True,
 ) -> str:
-    """Return the digest of a file and of everything it imports; `libraries=False` leaves out library versions."""
+    """Return the digest of a file and of everything it imports.
+
+    With `libraries=False`, versions of libraries are left out.
+    """
     # While a process runs, its user's files may change, but assay's do not.
     if is_own(file):
         return _digest_of_own(str(file), libraries)
@@ -135,7 +140,8 @@ _digest_of_own = lru_cache(maxsize=4096)(_digest_behind)
 def behind(file: Path) -> tuple[set[Path], set[str]]:
     """Return a file with all the user's files it imports, directly or not, and the libraries they import.
 
-    For one of assay's own files, return the imported files of its folder. For a library's file, return only that file.
+    For one of assay's own files, return the imported files of its folder. For a
+    library's file, return only that file.
     """
     start = file.resolve()
     library = library_of(start)
@@ -218,7 +224,7 @@ def version_of(library: str) -> str:
 
 
 def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
-    """Yield each name that a file imports together with each file that this import runs. Skip the standard library."""
+    """Yield each name that a file imports with each file that this import runs. The standard library is left out."""
     names, is_open = _imported_names(file)
     for name in names:
         if name.partition(".")[0] not in sys.stdlib_module_names:
@@ -232,18 +238,19 @@ def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
 
 @lru_cache(maxsize=4096)
 def _own_imports(file: Path) -> list[tuple[str, Path]]:
-    """Return the relative imports of one of assay's files.
+    """Return the relative imports in one of assay's files.
 
-    Its absolute imports are of other packages and are ignored.
+    Its absolute imports are of other packages, which are ignored.
     """
     return list(_imports(file, lambda folder, top: ([], [])))
 
 
 @until_changed(8192)
 def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
-    """Return the modules that a file may import by name, and whether it also loads modules that cannot be determined.
+    """Return the modules that a file may import, and whether it also imports modules whose names cannot be determined.
 
-    In assay's own files only the lines with relative imports are parsed, because every run waits for the result.
+    In assay's own files only the lines with relative imports are parsed, because every
+    run waits for the result.
     """
     tree: ast.Module | None = None
     if is_own(file):
@@ -297,7 +304,7 @@ def names_imported(node: ast.AST) -> list[str]:
 
 
 def parsed(file: Path) -> ast.Module | None:
-    """Return the read-only syntax tree of a Python file, or `None` if it cannot be read or is not Python."""
+    """Return the read-only syntax tree of a Python file; None if it cannot be read or is not Python."""
     try:
         if file.stat().st_size < LARGEST_KEPT:
             return _kept_tree(file)

@@ -1,8 +1,9 @@
 """Code without a file: functions and classes of notebook cells, `python -c`, `python -i` and stdin.
 
-It is identified by its bytecode, which comments and blank lines do not change, and by the values it names:
-constants, globals, defaults, closure values, and the functions of the same session that it calls. A value that is
-not plain data is identified by its class. Values with a secret's name are left out.
+It is identified by its bytecode, which comments and blank lines do not change, and by
+the values it names: constants, globals, defaults, closure values, and the functions of
+the same session that it calls. A value that is not JSON data is identified by its
+class. Values with a secret's name are left out.
 """
 
 import dis
@@ -21,7 +22,7 @@ from .sources import is_users
 _PLAIN = (str, int, float, bool, bytes, list, tuple, dict, set, frozenset)
 BUILDING = ("__init__", "__post_init__", "__new__", "__setattr__")
 MOST_VALUES = 100_000
-"""Maximum number of plain values inspected. Beyond it a container is identified by its class and length."""
+"""Maximum number of values that are inspected. Beyond it, a container is identified by its class and length."""
 
 
 def file_of(kind: Callable[..., Any]) -> str:
@@ -39,7 +40,9 @@ def digest_of_code(thing: object) -> str:
 
 
 def digest_of_state(thing: object) -> str:
-    """Return the digest of the values in a closure, a method's object or a callable object; empty if there are none."""
+    """Return the digest of the values in a closure, a method's object or a callable
+    object; empty without such values.
+    """
     values: Sequence[object]
     if isinstance(thing, FunctionType):
         values = list(_constant_closure(thing).values())
@@ -51,16 +54,16 @@ def digest_of_state(thing: object) -> str:
 
 
 _first_seen: dict[tuple[int, str], tuple[Any, str]] = {}
-"""Digests of module data before a run could change them, by id and folder.
+"""Digests of the data of modules before a run could change them, by id and folder.
 
-The data are referenced to keep ids valid.
+The data are referenced, so that their ids stay valid.
 """
 
 
 def digest_of_globals(function: FunctionType) -> str:
-    """Return the digest of the plain data named by a function and by those functions of its file that it calls.
+    """Return the digest of the data that a function names, and of those named by functions of its file that it calls.
 
-    The path of the file does not count.
+    The path of the file is not included.
     """
     values = function.__globals__
     folder = str(Path(function.__code__.co_filename).parent)
@@ -96,7 +99,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _settings(owner: object) -> list[dict[str, Any]]:
-    """Return the attributes of the user's object to which a method belongs, without those that its methods change."""
+    """Return the attributes of the user's object to which a method belongs, except those that its methods change."""
     if (
         inspect.isclass(owner)
         or inspect.isroutine(owner)
@@ -129,7 +132,7 @@ def closure_of(function: FunctionType) -> dict[str, Any]:
 
 
 def _constant_closure(function: FunctionType) -> dict[str, Any]:
-    """Return the closure variables of a function with their values, without those to which its own code assigns."""
+    """Return the closure variables of a function with their values, except those that its own code assigns to."""
     variables = _assigned_names(function.__code__)
     return {
         name: value
@@ -165,19 +168,19 @@ def _changed_attributes(kind: type) -> set[str]:
 _accumulators: dict[int, Any] = {}
 """Containers that were empty when first inspected, such as logs and caches that a run fills.
 
-References keep ids valid.
+They are referenced, so that their ids stay valid.
 """
 
 
 class _Described:
-    """Describes objects as plain data, each object only once."""
+    """Converts objects to JSON data, each object only once."""
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}
         self._left = MOST_VALUES
 
     def of(self, thing: object) -> object:
-        """Return an object in a form that JSON can write."""
+        """Return an object as JSON data."""
         if thing is None or type(thing) in (int, float, bool):
             return thing
         if type(thing) is str:

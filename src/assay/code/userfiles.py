@@ -1,7 +1,8 @@
 """Users' files: `file.py`, or `file.py:name` for one object in it.
 
-By naming a file, the user agrees to run it. Each file is loaded once, under a unique module name, with its folder
-importable, so that it may import its neighbours. A file that fails leaves nothing half-loaded.
+By naming a file, the user agrees to run it. Each file is loaded once, under a unique
+module name, with its folder importable, so that it may import other modules of the
+folder. If loading fails, nothing remains loaded.
 """
 
 import hashlib
@@ -30,7 +31,7 @@ _loaded: dict[tuple[Path, str], ModuleType] = {}
 
 
 def is_reference(name: str) -> bool:
-    """Return True if a name points into a Python file: `file.py` or `file.py:attribute`."""
+    """Return True if a name refers to a Python file: `file.py` or `file.py:attribute`."""
     return split_reference(name)[0].endswith(".py")
 
 
@@ -43,9 +44,10 @@ def split_reference(name: str) -> tuple[str, str | None]:
 
 
 def one_spelling(name: str) -> str:
-    """Return a reference such as `./a/../file.py:fn` with a normalized path: `file.py:fn`.
+    """Return a reference with a normalized path: `./a/../file.py:fn` -> `file.py:fn`.
 
-    The path is relative to the working folder, or absolute if it was given so and is outside of that folder.
+    The path is relative to the working folder. A path that was absolute stays absolute
+    outside of that folder.
     """
     path, attribute = split_reference(name)
     file = Path(path).expanduser()
@@ -64,7 +66,7 @@ def one_spelling(name: str) -> str:
 
 
 def load_file(path: str | Path) -> ModuleType:
-    """Return the module of a user's file. Load it again if it, or a user's file it imports, has changed."""
+    """Return the module of a user's file. It is loaded again if it, or a user's file that it imports, has changed."""
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UsageError(
@@ -127,7 +129,8 @@ def load_attribute(reference: str) -> Any:
 def load_component(reference: str, usual: str) -> tuple[str, Any]:
     """Return the object to which `file.py:name` refers, and its name.
 
-    For a file alone, use `usual` or its only callable.
+    For a file without a name, the object is called `usual`, or is the file's only
+    callable.
     """
     path, attribute = split_reference(reference)
     if attribute is None:
@@ -169,7 +172,9 @@ RELATIVE_FIX = (
 
 
 def loading_fix(error: BaseException) -> str | None:
-    """Return what to change in a file that could not be loaded, or None if the message of the error already says it."""
+    """Return advice on what to change in a file that could not be loaded; None if the
+    error's message already has it.
+    """
     if isinstance(error, SystemExit):
         return 'put it under if __name__ == "__main__":'
     if isinstance(error, SyntaxError):
@@ -185,7 +190,7 @@ def loading_fix(error: BaseException) -> str | None:
 
 
 def keyword_fix(error: BaseException) -> str | None:
-    """Suggest the field for an argument that `Task`, `Sample` or a similar class does not have."""
+    """Return the field that is meant by an argument which `Task`, `Sample` or a similar class does not have."""
     if not isinstance(error, TypeError):
         return None
     match = _UNEXPECTED.search(str(error))
@@ -218,7 +223,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 def failing_line(error: BaseException, file: Path) -> str:
-    """Return `:12` for the line of `file` where an error occurred; empty if it occurred elsewhere."""
+    """Return the line of `file` where an error occurred as `:12`; empty if it occurred in another file."""
     if isinstance(error, SyntaxError) and error.lineno and _is_of(error, file):
         return f":{error.lineno}"
     frames = walk_tb(error.__traceback__)
@@ -238,7 +243,10 @@ def failing_place(
     path: str | Path,
     file: Path,
 ) -> str:
-    """Return the file and line where an error occurred: `path`, or an imported module that is not valid Python."""
+    """Return the file and line where an error occurred.
+
+    The file is `path`, or an imported module that is not valid Python.
+    """
     if isinstance(error, SyntaxError) and not _is_of(error, file):
         return f"{error.filename}:{error.lineno}"
     return f"{path}{failing_line(error, file)}"

@@ -57,7 +57,7 @@ class Verdict:
     equal: int = 0
     differences: tuple[Difference, ...] = ()
     not_run: str = ""
-    """Why nothing was compared, such as a missing library."""
+    """The reason why nothing was compared, such as a missing library."""
 
     @property
     def word(self) -> str:
@@ -71,7 +71,10 @@ def check(
     fixture: Fixture,
     metric: Scorer | None = None,
 ) -> Verdict:
-    """Check the fixture with the scorer that it names, or with `metric`, without corpus results."""
+    """Check a fixture with its scorer, or with the user's `metric`.
+
+    With a `metric`, corpus results are not compared.
+    """
     try:
         if metric is None and fixture.function:
             return _verdict(fixture, _function_differences(fixture))
@@ -125,7 +128,7 @@ def _scorer_differences(
 
 
 def _function_differences(fixture: Fixture) -> Iterator[Difference]:
-    """Call the function of a fixture with the arguments of each case, and compare what it returns."""
+    """Call the function of a fixture with the arguments of each case, and compare the return values."""
     module_name, _, name = fixture.function.partition(":")
     package = __package__.partition(".")[0]
     module = import_module(f"{package}.{module_name}")
@@ -184,7 +187,10 @@ def _compare(
     ours: object,
     tolerance: float,
 ) -> Iterator[Difference]:
-    """Yield the values of a case that differ from the official ones. A name is ignored if one side is a bare number."""
+    """Yield the values of a case that differ from the official ones.
+
+    A name is ignored if one side is a number without name.
+    """
     if (
         isinstance(official, Mapping)
         and not isinstance(ours, Mapping)
@@ -230,7 +236,7 @@ def same(
 
 
 def sample_of(case: Case, number: int) -> Sample:
-    """Build the sample of a case."""
+    """Return the sample of a case."""
     plain = dict(case.sample)
     target = plain.pop("target", None)
     return Sample(
@@ -242,7 +248,7 @@ def sample_of(case: Case, number: int) -> Sample:
 
 
 def target_of(plain: object) -> Any:
-    """Build the target of a case: a list means any of its entries, `{"all_of": […]}` means all."""
+    """Return the target of a case. Of a list any entry is right; of `{"all_of": […]}` all are required."""
     if isinstance(plain, list):
         return tuple(target_of(entry) for entry in plain)
     if isinstance(plain, Mapping) and plain.keys() == {"all_of"}:
@@ -251,7 +257,7 @@ def target_of(plain: object) -> Any:
 
 
 def output_of(plain: object) -> Output:
-    """Build the output of a case."""
+    """Return the output of a case."""
     if not isinstance(plain, Mapping):
         return Output.of(str(plain))
     if "likelihoods" in plain:
@@ -278,7 +284,7 @@ def _record(
     name: str,
     number: int,
 ) -> ScoreRecord:
-    """Return a score record with values named as the runner names them."""
+    """Return a score record whose values have the same names as in a run."""
     value = score.value
     if isinstance(value, Mapping):
         values: dict[str, float | None] = {

@@ -33,21 +33,21 @@ SECONDS = 10
 
 
 def _ramp() -> "Array":
-    """Return 64 x 64 bytes, every row 0, 4, …, 252."""
+    """Return a test image of 64 x 64 bytes, in which every row is 0, 4, …, 252."""
     import numpy as np
 
     return np.zeros((64, 1), np.uint8) + np.arange(0, 256, 4, dtype=np.uint8)
 
 
 def _brighter() -> "Array":
-    """Return the ramp ten levels brighter, clipped at white."""
+    """Return the image of `_ramp` ten levels brighter, clipped at white."""
     import numpy as np
 
     return np.asarray(np.clip(_ramp().astype(int) + 10, 0, 255), np.uint8)
 
 
 def _noisy(seed: int = 0) -> "Array":
-    """Return the ramp with up to 20 levels of seeded noise."""
+    """Return the image of `_ramp` with up to 20 levels of seeded noise."""
     import numpy as np
 
     noise = np.random.RandomState(seed).randint(-20, 21, (64, 64))
@@ -55,7 +55,7 @@ def _noisy(seed: int = 0) -> "Array":
 
 
 def _tone() -> "Array":
-    """Return ten seconds of 220 Hz whose volume oscillates at 3 Hz."""
+    """Return ten seconds of a 220 Hz tone whose volume oscillates at 3 Hz."""
     import numpy as np
 
     time = np.arange(RATE * SECONDS) / RATE
@@ -93,7 +93,10 @@ SIGNALS: dict[str, Callable[[], "Array"]] = {
 
 
 def as_argument(value: object) -> object:
-    """Convert a function argument from a fixture: `{"signal": …}`, `{"array": …}` or pairs; other values stay."""
+    """Convert a function argument in a fixture: `{"signal": …}`, `{"array": …}` or pairs.
+
+    Other values are unchanged.
+    """
     if isinstance(value, Mapping) and len(value) == 1:
         if "signal" in value:
             name = str(value["signal"])
@@ -150,12 +153,12 @@ class Fixture:
 
 
 def fixture_names() -> list[str]:
-    """Return all shipped fixtures, sorted by name."""
+    """Return the names of all fixtures in assay, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
 def load_fixture(name: str) -> Fixture:
-    """Load a shipped fixture by its name, or the one in a JSON file."""
+    """Load one of assay's fixtures by name, or a fixture from a JSON file."""
     if name.endswith(".json"):
         path = Path(name)
     else:
@@ -173,7 +176,7 @@ def load_fixture(name: str) -> Fixture:
 
 
 def select(name: str | None) -> list[Fixture]:
-    """Return the fixtures that a name selects: one file, one protocol, or all protocols of a scorer; all for None."""
+    """Return the fixtures with a name: one file, one protocol, or all protocols of a scorer; all fixtures for None."""
     names = fixture_names()
     if name is None:
         return [load_fixture(fixture_name) for fixture_name in names]

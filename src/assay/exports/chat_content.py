@@ -1,4 +1,4 @@
-"""Convert prompts and answers of the journal to chat messages of inspect_ai."""
+"""Convert prompts and answers in the journal to chat messages of inspect_ai."""
 
 import base64
 import hashlib
@@ -43,7 +43,7 @@ def inspect_messages(
     prompt: Sequence[Mapping[str, Any]],
     blobs: Blobs,
 ) -> list[dict[str, Any]]:
-    """Return a prompt as messages of inspect_ai, without the empty message at which the model writes."""
+    """Return a prompt as messages of inspect_ai, without the empty message that marks the model's turn."""
     messages: list[dict[str, Any]] = []
     for turn in prompt:
         content = turn.get("content")
@@ -62,7 +62,7 @@ def _turn_messages(
     parts: Sequence[Mapping[str, Any]],
     blobs: Blobs,
 ) -> list[dict[str, Any]]:
-    """Return one turn as messages. Each tool result becomes a message of its own."""
+    """Return one turn as messages. Each tool result becomes a separate message."""
     results = [part for part in parts if part.get("type") == "tool_result"]
     others = [part for part in parts if part.get("type") != "tool_result"]
     messages = []
@@ -100,7 +100,7 @@ def _message(
 
 
 def _tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool call. Arguments that are not a JSON object stay as the model wrote them."""
+    """Return a tool call. Arguments that are not a JSON object are kept as text."""
     arguments = part.get("arguments")
     call: dict[str, Any] = {
         "id": str(part.get("id", "")),
@@ -117,7 +117,7 @@ def _contents(
     parts: Sequence[Mapping[str, Any]],
     blobs: Blobs,
 ) -> str | list[dict[str, Any]]:
-    """Return the parts of a message as contents of inspect_ai. A single text becomes a plain string."""
+    """Return the parts of a message as contents of inspect_ai. A single text becomes a string."""
     visible_parts = [part for part in parts if part.get("type") != "tool_call"]
     if not visible_parts:
         return ""
@@ -151,7 +151,7 @@ def _medium(
     part: Mapping[str, Any],
     blobs: Blobs,
 ) -> dict[str, Any]:
-    """Return a medium with its bytes if these are still on this machine, else its digest as text."""
+    """Return a medium with its bytes if they are still on this machine; otherwise its digest as text."""
     format_name = str(part.get("format") or "")
     mime_type = MIME_TYPES.get(format_name)
     formats = INSPECT_FORMATS[kind]
@@ -173,7 +173,7 @@ def _medium_bytes(
     part: Mapping[str, Any],
     blobs: Blobs,
 ) -> bytes | None:
-    """Return the bytes of a medium from the run folder, or from the file that the prompt named if it is unchanged."""
+    """Return the bytes of a medium from the run folder, or from the prompt's file if that has not changed."""
     digest = str(part["sha256"])
     paths = [blobs.path(digest)]
     if isinstance(part.get("path"), str):
@@ -192,7 +192,7 @@ def inspect_output(
     model: str,
     blobs: Blobs,
 ) -> dict[str, Any]:
-    """Return an answer of the journal as a model output of inspect_ai."""
+    """Return a recorded answer as a model output of inspect_ai."""
     converted: dict[str, Any] = {"model": model, "choices": []}
     candidates = output.get("candidates", ())
     if output.get("likelihoods"):

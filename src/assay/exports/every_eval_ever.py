@@ -32,11 +32,11 @@ from .exporter import (
 SCHEMA_VERSION = "0.3.0"
 LEVEL = 0.95
 SHARES = ("wilson", "clopper-pearson", "exact")
-"""Beginnings of the names of intervals that are used for scores between 0 and 1."""
+"""Beginnings of the names of interval methods for scores between 0 and 1."""
 
 
 class EveryEvalEver:
-    """Exports metrics and samples to files as Every Eval Ever stores them: `data/TASK/ORG/MODEL/ID.json`."""
+    """Exports metrics and samples to files in the layout of Every Eval Ever: `data/TASK/ORG/MODEL/ID.json`."""
 
     file_name = "every_eval_ever"
 
@@ -46,7 +46,7 @@ class EveryEvalEver:
         path: Path,
         model: str | None,
     ) -> str:
-        """Write two files per task × model into the folder `path`."""
+        """Write two files for each task × model into the folder `path`."""
         cells = [cell for cell in cells_of(reader, model) if _has_value(cell)]
         if not cells:
             raise UsageError(
@@ -106,7 +106,7 @@ def _write_cell(
 def _stable_id(reader: RunReader, cell: Cell) -> str:
     """Return an id that depends only on the run, so that repeated exports are not counted twice.
 
-    It has the form of a random UUID (version 4), which the schema demands.
+    It has the form of a random UUID (version 4), which the schema requires.
     """
     manifest = reader.manifest_if_any
     parts = (manifest.get("started"), cell.task, cell.model, manifest.get("journal"))
@@ -120,7 +120,7 @@ def _stable_id(reader: RunReader, cell: Cell) -> str:
 
 
 def _start_time(reader: RunReader) -> str:
-    """Return when the run began, in seconds since 1970."""
+    """Return the time at which the run began, in seconds since 1970."""
     started = reader.manifest_if_any.get("started")
     try:
         return str(int(datetime.fromisoformat(str(started)).timestamp()))
@@ -231,7 +231,7 @@ def _source_data(cell: Cell) -> dict[str, Any]:
 
 
 def _details(result: Result) -> dict[str, str]:
-    """Return the counts of failures, and other facts that qualify a metric, as texts."""
+    """Return the counts of failures, and other facts about the reliability of a metric, as texts."""
     details = {f"outcome.{name}": str(n) for name, n in result.outcomes.items()}
     details["n"] = str(result.n)
     details["n_expected"] = str(result.n_expected)
@@ -262,7 +262,7 @@ def _sample_rows(
     cell: Cell,
     evaluation_id: str,
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row per sample, epoch and metric.
+    """Yield a row for each sample, epoch and metric.
 
     Samples without a verdict have no row, but are counted in the metrics.
     """

@@ -1,4 +1,4 @@
-"""The interface of an exporter, the exporters of tables, and helpers of all exporters, such as names of models."""
+"""The interface of an exporter, the exporters of tables, and functions that several exporters use."""
 
 import json
 import re
@@ -27,10 +27,10 @@ from ..store.layout import disk_error
 
 
 class Exporter(Protocol):
-    """Writes a run in the format of another tool."""
+    """The interface of a class that writes a run in the format of another tool."""
 
     file_name: str
-    """Name of the file or folder in the run folder, unless the user names another with `-o`."""
+    """The name of the file or folder in the run folder. It is used unless the user sets `-o`."""
 
     def write(
         self,
@@ -40,7 +40,8 @@ class Exporter(Protocol):
     ) -> str:
         """Write the run to `path`, and return a description of what was written, such as "2 tasks".
 
-        `model` selects one of several models; None exports all of them, or raises if the format supports only one.
+        `model` selects one of several models. With None, all are exported, or an error
+        is raised if the format supports only one.
         """
         ...
 
@@ -57,7 +58,7 @@ class Cell:
 
     @property
     def failures(self) -> dict[str, int]:
-        """The number of samples without a verdict by outcome, as counted for the first metric."""
+        """The number of samples without a verdict, by outcome, for the first metric."""
         if not self.results:
             return {}
         outcomes = self.results[0].outcomes
@@ -72,7 +73,7 @@ def finished_results(
     reader: RunReader,
     model: str | None = None,
 ) -> list[Result]:
-    """Return the metrics of a run, only those of `model` if it is set. Raise if there are none."""
+    """Return the metrics of a run, or only those of `model`. Raise if there are none."""
     results = reader.results
     where = str(reader.layout.folder)
     if not results:
@@ -112,9 +113,9 @@ def only_model(
     model: str | None,
     file: str,
 ) -> str:
-    """Return the model to export to a file that can hold only one.
+    """Return the model to export to a file that supports only one.
 
-    Raise if the run has several and `model` names none.
+    Raise if the run has several models and `model` is not set.
     """
     names = model_names(finished_results(reader, model))
     if len(names) > 1:
@@ -127,7 +128,7 @@ def only_model(
 
 
 def model_names(results: Iterable[Result]) -> list[str]:
-    """Return the models of some results in their order, without repeats."""
+    """Return the distinct models of some results in their order."""
     return list(dict.fromkeys(result.model for result in results))
 
 
@@ -156,7 +157,7 @@ def cells_of(
 
 @dataclass(frozen=True, slots=True)
 class ExportedSample:
-    """One sample and epoch with its rounds and verdicts, as the last summary counted them."""
+    """One sample and epoch with its rounds and verdicts, as counted in the last summary."""
 
     id: str
     epoch: int
@@ -166,7 +167,7 @@ class ExportedSample:
 
     @property
     def error(self) -> str | None:
-        """Why an answer or a verdict is missing; None if nothing failed."""
+        """The reason why an answer or a verdict is missing; None if nothing failed."""
         if self.rounds and (error := self.rounds[-1].output.get("error")):
             return f"{error['kind']}: {error['message']}"
         for score in self.scores:
@@ -180,7 +181,7 @@ def samples_of(
     task: str,
     model: str,
 ) -> Iterator[ExportedSample]:
-    """Yield the samples of a task × model one at a time, sorted so that numbers in ids are in numeric order."""
+    """Yield the samples of a task × model one at a time, in natural order of their ids."""
     cell = reader.index.cell(task, model)
     view = reader.view(task, model)
     scored = [cell.scores[scorer] for scorer in reader.scorers(task, model)]
@@ -225,14 +226,14 @@ def folder_for(path: Path) -> Path:
 
 
 def file_stem(*names: str) -> str:
-    """Return a file name made of several names. Characters other than letters, digits, `.` and `-` are replaced."""
+    """Return a file name joined from several names. Characters other than letters, digits, `.` and `-` are replaced."""
     return "_".join(re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.") for name in names)
 
 
 LOCAL = "local"
-"""The organisation in the name of a model that is a file of the user, or whose origin is unknown."""
+"""The organisation in the name of a model that is a file of the user or whose origin is unknown."""
 WEIGHTS = ("hf", "vllm", "diffusers", "gguf")
-"""Schemes of model names, as in `hf/NAME`, that are followed by a hub id or by a path of weights."""
+"""Schemes of model names, as in `hf/NAME`, in which a hub id or a path of weights follows."""
 
 
 def hub_name(model: str) -> str:
@@ -305,7 +306,7 @@ class Csv:
         path: Path,
         model: str | None,
     ) -> str:
-        """Write the rows of one model or of all models, which the column `model` names."""
+        """Write the rows of one model, or of all models. The column `model` has the model of each row."""
         check_model(reader, model)
         return f"{write_csv(reader, path, model)} rows"
 
@@ -321,6 +322,6 @@ class Parquet:
         path: Path,
         model: str | None,
     ) -> str:
-        """Write the rows of one model or of all models, which the column `model` names."""
+        """Write the rows of one model, or of all models. The column `model` has the model of each row."""
         check_model(reader, model)
         return f"{write_parquet(reader, path, model)} rows"

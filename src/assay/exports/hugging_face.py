@@ -16,7 +16,7 @@ from .exporter import Cell, cells_of, hub_data, hub_name, only_model
 
 
 class HfEvalResults:
-    """Exports entries of a model repository's `.eval_results` folder: for each task with hub data, its first metric."""
+    """Exports files for a model repository's `.eval_results` folder: for each task with hub data, its first metric."""
 
     file_name = "eval_results.yaml"
 
@@ -165,7 +165,7 @@ def _index_entry(cell: Cell) -> dict[str, Any]:
 
 
 def _task_type(cell: Cell) -> str:
-    """Return the hub's name for the type of a task, which depends on what the model produces: text, images or audio."""
+    """Return the hub's name for the type of a task, by what the model produces: text, images or audio."""
     abilities = cell.described.get("abilities") or {}
     produces = set(abilities.get("produces") or ())
     if produces == {"image"}:

@@ -1,7 +1,8 @@
-"""Export a run as log files of inspect_ai, one `.eval` file per task × model.
+"""Export a run as log files of inspect_ai, one `.eval` file for each task × model.
 
-A `.eval` file is a zip of JSON files. It is written here without inspect_ai, one sample at a time, so that large runs
-need little memory. inspect_ai reads version 2 of the log in its viewer, its data frames and `inspect score`.
+A `.eval` file is a zip of JSON files. It is written here without inspect_ai, one sample
+at a time, so that large runs need little memory. inspect_ai reads version 2 of the log
+in its viewer, its data frames and `inspect score`.
 """
 
 import json
@@ -33,7 +34,7 @@ SUMMARY_TEXT = 1000
 
 
 class Inspect:
-    """Exports log files that inspect_ai's viewer, data frames and `inspect score` read."""
+    """Exports log files for inspect_ai's viewer, data frames and `inspect score`."""
 
     file_name = "inspect"
 
@@ -43,7 +44,7 @@ class Inspect:
         path: Path,
         model: str | None,
     ) -> str:
-        """Write one `.eval` file per task × model into the folder `path`.
+        """Write one `.eval` file for each task × model into the folder `path`.
 
         If there is only one, write it to `path` itself.
         """
@@ -74,7 +75,7 @@ def _write_zip(
 ) -> int:
     """Write the entries of a log to a zip file: the samples, the list of samples and the header.
 
-    Return how many samples.
+    Return the number of samples.
     """
     count = 0
     ids: dict[str, None] = {}
@@ -172,13 +173,13 @@ def _spec(reader: RunReader, cell: Cell) -> dict[str, Any]:
 
 
 def _generate_config(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those generation options that inspect_ai has under the same name."""
+    """Return the generation options that inspect_ai also has, under the same name."""
     names = ("temperature", "top_p", "top_k", "max_tokens", "seed")
     return {name: options[name] for name in names if options.get(name) is not None}
 
 
 def _timestamp(moment: object) -> str:
-    """Return a time with its UTC offset, the form that inspect_ai reads."""
+    """Return a time with its UTC offset, in the form that inspect_ai reads."""
     return str(moment) if moment else "1970-01-01T00:00:00+0000"
 
 
@@ -318,7 +319,8 @@ def _target(last: OutputRecord | None) -> str | list[str]:
 def _scores(scores: Sequence[ScoreRecord]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the verdict of each scorer.
 
-    A scorer that could not decide gives no verdict. The error of the sample then has the reason.
+    A scorer that could not decide has no verdict; the error of the sample then has the
+    reason.
     """
     for score in scores:
         if score.outcome in UNRESOLVED:
@@ -345,7 +347,7 @@ def _tags(scores: Sequence[ScoreRecord]) -> dict[str, Any]:
 
 
 def _summary(logged: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry of a sample in the list of samples that the viewer loads."""
+    """Return the entry of a sample in the list of samples for inspect_ai's viewer."""
     question = logged["input"]
     if not isinstance(question, str):
         question = " ".join(_message_text(message) for message in question)

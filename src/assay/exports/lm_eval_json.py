@@ -32,10 +32,11 @@ def lm_eval_document(
     reader: RunReader,
     model: str | None = None,
 ) -> dict[str, Any]:
-    """Return the metrics of one model under lm-eval's keys. `model` names it if the run has several.
+    """Return the metrics of one model under lm-eval's keys. `model` is needed if the run has several.
 
-    `versions` has the protocol of each task, `n-samples` the samples expected and those counted. Values for which
-    lm-eval has no key, such as intervals and failures, are in the metadata of each task's config.
+    `versions` has the protocol of each task, `n-samples` the number of expected and of
+    counted samples. Values for which lm-eval has no key, such as intervals and
+    failures, are in the metadata of each task's config.
     """
     name = only_model(reader, model, "an lm-eval file")
     cells = {cell.task: cell for cell in cells_of(reader, name)}
@@ -77,7 +78,7 @@ def lm_eval_document(
 
 
 def _timestamp(started: object) -> float | None:
-    """Return the start of a run in seconds since 1970, the form in lm-eval's files; None if it is unknown."""
+    """Return the start time of a run in seconds since 1970, as in lm-eval's files; None if it is unknown."""
     try:
         return datetime.fromisoformat(str(started)).timestamp()
     except ValueError:
@@ -87,7 +88,7 @@ def _timestamp(started: object) -> float | None:
 def _metrics(results: Sequence[Result]) -> dict[str, Any]:
     """Return the metrics of a task under keys such as `acc,none` and `acc_stderr,none`.
 
-    After the comma lm-eval names a filter; assay has none.
+    In lm-eval the name of a filter follows the comma; assay has no filters.
     """
     named: dict[str, Any] = {}
     for result in results:
@@ -113,7 +114,7 @@ def _config(cell: Cell) -> dict[str, Any]:
 
 
 def _number(result: Result) -> dict[str, Any]:
-    """Return facts about a metric for which lm-eval has no key: interval, method, counts and failures."""
+    """Return the facts about a metric for which lm-eval has no key: interval, method, counts and failures."""
     return {
         "ci": list(result.ci) if result.ci else None,
         "interval": result.interval,

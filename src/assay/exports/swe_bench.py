@@ -14,13 +14,13 @@ from ..store.file_ledger import write_output_text
 from .exporter import ExportedSample, cells_of, only_model, samples_of
 
 PATCH = "patch"
-"""Key in the details of an agent's answer for the changes in the git repository of its folder, as a patch."""
+"""The key in the details of an agent's answer with the changes in its git repository, as a patch."""
 _FENCED = re.compile(r"```(?:diff|patch)[^\n]*\n(.*?)```", re.DOTALL)
 _FIRST_LINE = re.compile(r"^(?:diff --git |--- (?:a/|/dev/null))", re.MULTILINE)
 
 
 class SweBench:
-    """Exports the predictions of one model, as `swebench.harness.run_evaluation` reads them."""
+    """Exports the predictions of one model as input for `swebench.harness.run_evaluation`."""
 
     file_name = "predictions.jsonl"
 
@@ -38,7 +38,7 @@ class SweBench:
 
 
 def _predictions(reader: RunReader, model: str) -> Iterator[dict[str, str]]:
-    """Yield the predictions. Raise if a sample has several, because the harness reads one per sample."""
+    """Yield the predictions. Raise if a sample has several, because the harness expects one per sample."""
     ids: set[str] = set()
     for cell in cells_of(reader, model):
         for sample in samples_of(reader, cell.task, model):
@@ -75,7 +75,7 @@ def patch_of(output: Mapping[str, Any]) -> str:
 
 
 def patch_in(text: str) -> str:
-    """Return the patch in a text, taken from a code block if it is in one; empty if there is none."""
+    """Return the patch in a text, without a code block around it; empty if there is none."""
     fenced = _FENCED.search(text)
     if fenced:
         return fenced[1]

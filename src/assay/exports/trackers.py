@@ -23,11 +23,11 @@ QUIET = {
     "GRADIO_ANALYTICS_ENABLED": "False",
     "DO_NOT_TRACK": "1",
 }
-"""Environment variables that keep the trackers from sending usage data to their makers."""
+"""Environment variables that prevent the trackers from sending usage data."""
 
 
 class Mlflow:
-    """Exports one MLflow run per model, to a database in the output folder or to `MLFLOW_TRACKING_URI`."""
+    """Exports one MLflow run for each model, to a database in the output folder or to `MLFLOW_TRACKING_URI`."""
 
     file_name = "mlflow"
 
@@ -63,7 +63,7 @@ class Mlflow:
 
 
 class Wandb:
-    """Exports one W&B run per model: offline to the output folder, or online with `WANDB_MODE=online`."""
+    """Exports one W&B run for each model: offline to the output folder, or online with `WANDB_MODE=online`."""
 
     file_name = "wandb"
 
@@ -96,7 +96,7 @@ class Wandb:
 
 
 class Trackio:
-    """Exports one Trackio run per model, to a database in the output folder, or to the user's Space or server."""
+    """Exports one Trackio run for each model, to a database in the output folder, or to the user's Space or server."""
 
     file_name = "trackio"
 
@@ -175,7 +175,7 @@ def _numbers(cells: Sequence[Cell]) -> dict[str, float]:
 
 
 def _tracker_name(text: str) -> str:
-    """Return a text in which characters that some tracker refuses are replaced by `-`."""
+    """Return a text in which `-` replaces the characters that some tracker refuses."""
     return "".join(c if c.isalnum() or c in "_-. " else "-" for c in text)
 
 

@@ -1,4 +1,4 @@
-"""Output files of the batch APIs of OpenAI and Anthropic. They contain answers by custom id, without the questions."""
+"""Output files of the batch APIs of OpenAI and Anthropic, which contain answers by custom id, without the questions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,9 +14,9 @@ from .results import UNKNOWN, ForeignRun, ForeignSample, ForeignTask
 
 
 def read_openai_body(body: Mapping[str, Any]) -> Output:
-    """Return the output in a response body of chat completions, completions or responses.
+    """Return the output from a response body of chat completions, completions or responses.
 
-    A malformed body is a failed output.
+    A malformed body gives a failed output.
     """
     try:
         if "output" in body:
@@ -27,7 +27,7 @@ def read_openai_body(body: Mapping[str, Any]) -> Output:
 
 
 def read_anthropic_body(body: object) -> Output:
-    """Return the output in a response body of Anthropic's messages API. A malformed body is a failed output."""
+    """Return the output from a response body of Anthropic's messages API. A malformed body gives a failed output."""
     try:
         return read_body(body)
     except HttpFailure as failure:

@@ -1,4 +1,4 @@
-"""Convert chat messages in the logs of other tools to messages of assay. Unknown content stays as JSON text."""
+"""Convert chat messages in the logs of other tools to messages of assay. Unknown content becomes JSON text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ DATA = "data:"
 
 
 def messages_of(turns: object) -> tuple[Message, ...]:
-    """Return the messages of a list of turns, or of a text."""
+    """Return the messages from a list of turns, or from a text."""
     if isinstance(turns, str):
         return as_messages(turns)
     if not isinstance(turns, Sequence):
@@ -47,7 +47,7 @@ def _result(
     turn: Mapping[str, Any],
     parts: Sequence[Part],
 ) -> ToolResult:
-    """Return a turn with the role of a tool as the result of a call."""
+    """Return a turn with the role `tool` as the result of a call."""
     error = mapping(turn.get("error"))
     message = error.get("message") or ""
     call_id = turn.get("tool_call_id") or ""
@@ -68,7 +68,7 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
 
 
 def parts_of(content: object) -> list[Part]:
-    """Return the contents of a turn as parts. A medium is taken only if its bytes are in the log."""
+    """Return the contents of a turn as parts. A medium is included only if its bytes are in the log."""
     if content is None:
         return []
     if isinstance(content, str):
@@ -101,7 +101,7 @@ def _medium(
     kind: str,
     piece: Mapping[str, Any],
 ) -> Part:
-    """Return a medium that is given as a data URL. Paths and other URLs become text, and are never opened."""
+    """Return a medium from a data URL. Paths and other URLs become text, and are never opened."""
     source = piece.get(kind) or piece.get(f"{kind}_url")
     if isinstance(source, Mapping):
         source = source.get("url")
@@ -125,7 +125,8 @@ def answer_of(
 def split_answer(turns: object) -> tuple[tuple[Message, ...], Output]:
     """Return the prompt and the answer of a conversation.
 
-    Without a turn of the model at its end, all of it is the prompt and the output is empty.
+    If the last turn is not the model's, all turns are the prompt and the output is
+    empty.
     """
     conversation: list[object] = []
     if isinstance(turns, Sequence):

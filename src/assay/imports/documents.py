@@ -25,7 +25,7 @@ UNUSUAL = (
     TypeError,
     ValueError,
 )
-"""Exceptions that readers raise when a value has an unexpected type."""
+"""Exceptions that occur if a value in a file has an unexpected type."""
 
 
 def read_document(path: Path) -> dict[str, Any]:
@@ -60,7 +60,9 @@ def unreadable(
 
 @contextmanager
 def unusual_values(path: Path) -> Iterator[None]:
-    """Raise `UnusablePath` if the block fails because a value has an unexpected type, such as a number for a list."""
+    """Raise `UnusablePath` if the block fails because a value has an unexpected type,
+    such as a number instead of a list.
+    """
     try:
         yield
     except UNUSUAL as error:
@@ -71,7 +73,7 @@ def unusual_values(path: Path) -> Iterator[None]:
 
 
 def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object of a JSONL file, one line at a time. Raise at a line that is not an object."""
+    """Yield the line number and the object of each line of a JSONL file. Raise at a line that is not an object."""
     for number, _, line in read_lines(path):
         if line is None:
             raise unreadable(path, f"line {number} is too long")
@@ -143,7 +145,7 @@ def number_of(value: object) -> float | None:
 
 
 def moment_of(seconds: object) -> str | None:
-    """Return a time, given in seconds since 1970, as text in the form of `run.json`; None if it is not a number."""
+    """Return a time, in seconds since 1970, as text in the form of `run.json`; None if it is not a number."""
     number = number_of(seconds)
     if number is None:
         return None
@@ -155,7 +157,7 @@ LARGEST_ENTRY = 1 << 30
 MOST_EXPANSION = 300
 """Maximum ratio between the size of all entries after decompression and the size of the archive."""
 SPARE_BYTES = 64 << 20
-"""Bytes that an archive may always unpack to, regardless of the ratio."""
+"""The size to which any archive may unpack, regardless of the ratio."""
 MOST_ENTRIES = 4_000_000
 
 

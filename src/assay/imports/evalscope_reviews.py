@@ -19,12 +19,12 @@ TOOL = "evalscope"
 REVIEWS, REPORTS = "reviews", "reports"
 SUBSET = "subset"
 Cell = tuple[str, str]
-"""Dataset and model, which together are one task × model."""
+"""The dataset and the model of one task × model."""
 GOOD_STATUS = ("success", "scored", "")
 
 
 def is_evalscope(path: Path) -> bool:
-    """Return True for a folder `reviews`, the folder of a run that holds one, or a file in it."""
+    """Return True for a folder `reviews`, the folder of a run that contains one, or a file in it."""
     return bool(files_of(path))
 
 
@@ -45,7 +45,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read_evalscope(path: Path) -> ForeignRun:
-    """Read the reviews of all models and datasets of a run; the subsets of one dataset are one task."""
+    """Read the reviews of all models and datasets of a run. The subsets of one dataset are one task."""
     numbers: dict[Cell, tuple[ForeignNumber, ...]] = {}
     reviews: list[Path] = []
     for file in files_of(path):
@@ -87,7 +87,7 @@ def _split_name(
     stem: str,
     datasets: list[str],
 ) -> tuple[str, str]:
-    """Return dataset and subset of `DATASET_SUBSET`. `datasets` are the datasets with a report."""
+    """Return the dataset and the subset in a name `DATASET_SUBSET`. `datasets` are the datasets with a report."""
     for dataset in sorted(datasets, key=len, reverse=True):
         if stem.startswith(f"{dataset}_"):
             return dataset, stem.removeprefix(f"{dataset}_")
@@ -98,7 +98,7 @@ def _split_name(
 
 
 def _numbers(report: Mapping[str, Any]) -> Iterator[ForeignNumber]:
-    """Yield the metrics of a report: named by name and aggregation, or `mean_acc` in older reports."""
+    """Yield the metrics of a report. Their names are name and aggregation, or `mean_acc` in older reports."""
     for entry in report.get("metrics") or ():
         metric = mapping(entry)
         identity = mapping(metric.get("identity"))
@@ -114,7 +114,7 @@ def _numbers(report: Mapping[str, Any]) -> Iterator[ForeignNumber]:
 
 
 class _Reviews:
-    """Function that yields the samples of one dataset, one subset after another."""
+    """A function that yields the samples of one dataset, one subset after another."""
 
     def __init__(self, files: list[tuple[Path, str]]) -> None:
         self._files = files
@@ -131,7 +131,7 @@ def _sample(
     subset: str,
     is_divided: bool,
 ) -> ForeignSample:
-    """Return one review as a sample. Repeats of a sample have one group id, which becomes the sample id."""
+    """Return one review as a sample. Repeats of a sample have the same group id, which becomes the sample id."""
     verdict = mapping(row.get("sample_score"))
     epoch = number_of(verdict.get("generation_index"))
     if epoch is not None:

@@ -1,4 +1,4 @@
-"""Files of Every Eval Ever: metrics with their uncertainty, and the files of samples that they name."""
+"""Files of Every Eval Ever: the file with metrics and their uncertainty, and the files of samples named in it."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -137,7 +137,7 @@ def _number(entry: Mapping[str, Any]) -> ForeignNumber:
 
 
 class _Samples:
-    """Function that yields the samples of one task. The file has a row for each sample, epoch and metric."""
+    """A function that yields the samples of one task. The file has a row for each sample, epoch and metric."""
 
     def __init__(
         self,

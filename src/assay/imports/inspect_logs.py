@@ -1,7 +1,8 @@
 """Logs of inspect_ai, `.eval` and `.json`, read by inspect_ai itself in a process with limited memory.
 
-A log may come from anyone. The process gets none of the user's keys, its memory is limited, and it returns only
-data. Text scores count as in inspect_ai: C is 1, P is 0.5, I and N are 0.
+A log may be from an untrusted source. The process gets none of the user's keys, its
+memory is limited, and it returns only data. Text scores have the same values as in
+inspect_ai: C is 1, P is 0.5, I and N are 0.
 """
 
 import json
@@ -30,7 +31,7 @@ from .results import ForeignNumber, ForeignRun, ForeignSample, ForeignScore, For
 TOOL = "inspect_ai"
 INSPECT = Requirement(TOOL, "inspect_ai, which reads its logs,", "assay[inspect]")
 MEMORY = 4 << 30
-"""Bytes of memory that the reading process may use: enough to decode and validate a sample of the largest size."""
+"""Maximum memory of the reading process in bytes: enough to decode and validate a sample of the largest size."""
 LONGEST_LINE = 1 << 30
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -40,7 +41,7 @@ SPREADS = ("stderr", "std", "var", "bootstrap_stderr", "ci_low", "ci_high")
 """Names of inspect_ai's metrics that give the uncertainty of another metric."""
 STOP_REASONS = {"max_tokens": "length", "model_length": "length"}
 _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONHOME")
-"""Environment variables that an interpreter needs. The reading process gets no others, so that keys stay out."""
+"""Environment variables that an interpreter needs. The reading process gets no others, and thus no keys."""
 
 
 def is_inspect_log(path: Path) -> bool:
@@ -56,7 +57,7 @@ def is_inspect_log(path: Path) -> bool:
 
 
 def read_inspect_log(path: Path) -> ForeignRun:
-    """Read the header of a log. Its samples are read when they are requested."""
+    """Read the header of a log. Its samples are read only when they are needed."""
     INSPECT.check(str(path))
     if path.suffix == ".eval":
         check_archive(path)
@@ -68,7 +69,7 @@ def read_inspect_log(path: Path) -> ForeignRun:
 
 @contextmanager
 def _read_lines_of(path: Path) -> Iterator[IO[bytes]]:
-    """Start the process that reads a log. End it after the block."""
+    """Start the process that reads a log, and end it after the block."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     command = [sys.executable, "-I", inspect_worker.__file__]
     command += [str(path.resolve()), str(MEMORY)]
@@ -137,7 +138,7 @@ class _Log:
         self._eval = mapping(header.get("eval"))
 
     def run(self) -> ForeignRun:
-        """Return the run of the log, which has one task."""
+        """Return the log as a run, which has one task."""
         stats = mapping(self._header.get("stats"))
         packages = mapping(self._eval.get("packages"))
         status = self._header.get("status")
@@ -196,7 +197,7 @@ class _Log:
 
 
 def stated_numbers(header: Mapping[str, Any]) -> Iterator[ForeignNumber]:
-    """Yield the metrics of a log. Metrics such as `stderr` become the uncertainty of the metric that they describe."""
+    """Yield the metrics of a log. Metrics such as `stderr` become the uncertainty of the metric they belong to."""
     results = mapping(header.get("results"))
     for entry in results.get("scores") or ():
         score = mapping(entry)
@@ -215,7 +216,7 @@ def _number(
     metric: str,
     values: Mapping[str, float | None],
 ) -> ForeignNumber:
-    """Return one metric of a scorer. The mean has the scorer's name, any other metric is called `scorer.metric`."""
+    """Return one metric of a scorer. The mean has the scorer's name; other metrics are called `scorer.metric`."""
     more = mapping(score.get("metadata"))
     reducer = score.get("reducer")
     is_reduced = reducer not in (None, "mean")
@@ -276,7 +277,7 @@ def sample_of(
 
 
 def _prompt(plain: Mapping[str, Any]) -> tuple[Message, ...]:
-    """Return the conversation before the last answer, or the input if there is none."""
+    """Return the conversation before the last answer; the input of the sample if there is none."""
     turns = list(plain.get("messages") or ())
     if turns and mapping(turns[-1]).get("role") == "assistant":
         turns.pop()
@@ -332,7 +333,7 @@ def _scores(scores: Mapping[str, Any]) -> Iterator[ForeignScore]:
 
 
 def _outcome(score: Mapping[str, Any]) -> Outcome:
-    """Return the outcome of a score: the one that an export of assay recorded, or unparsed for N (no answer)."""
+    """Return the outcome of a score: the one recorded in an export of assay, or unparsed for N (no answer)."""
     reason = score.get("reason")
     for outcome in COUNTED_AS_ZERO:
         if reason == outcome.value:
@@ -343,7 +344,9 @@ def _outcome(score: Mapping[str, Any]) -> Outcome:
 
 
 def _part_name(scorer: str, part: str) -> str:
-    """Return the metric's name for one of several values: `scorer.part`. Exports of assay already use this form."""
+    """Return the metric's name for one of several values: `scorer.part`, the form that
+    exports of assay already have.
+    """
     if part == scorer or part.startswith(f"{scorer}."):
         return part
     return f"{scorer}.{part}"
@@ -363,7 +366,7 @@ def _values(name: str, value: object) -> Iterator[tuple[str, float]]:
 
 
 def _single_value(value: object) -> float | None:
-    """Return the number that a grade such as C, a word such as "yes" or a number means; None for anything else."""
+    """Return the number for a grade such as C, a word such as "yes", or a number; None for anything else."""
     if isinstance(value, str) and value in LETTERS:
         return LETTERS[value]
     if isinstance(value, str) and value.lower() in WORDS:

@@ -1,7 +1,7 @@
-"""Reads a log through inspect_ai's own functions, in a separate process with limited memory.
+"""Read a log through inspect_ai's own functions, in a separate process with limited memory.
 
-The process writes one JSON object per line to stdout: the header, each sample, and the end or a fault. It imports
-nothing of assay.
+The process writes one JSON object per line to stdout: the header, each sample, and the
+end or a fault. It does not import any module of assay.
 """
 
 import asyncio
@@ -102,7 +102,8 @@ def _samples(
 ) -> Iterator[Any]:
     """Yield the samples of a `.eval` file in the order of its data. Missing samples are left out.
 
-    One reader serves all samples. `read_eval_log_samples` would read the list of all entries again for each sample.
+    One reader is used for all samples. `read_eval_log_samples` would read the list of
+    all entries again for each sample.
     """
     from inspect_ai._util.async_zip import AsyncZipReader
     from inspect_ai._util.asyncfiles import AsyncFilesystem

@@ -1,6 +1,7 @@
 """Results of lm-eval: `results_*.json`, and the `samples_*.jsonl` that `--log_samples` writes.
 
-Metrics have the names that assay's own runs of lm-eval tasks use: the metric, and the filter unless it is `none`.
+Metrics have the same names as when assay runs tasks of lm-eval: the metric, and the
+filter unless it is `none`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ SAMPLE_KEYS = (b'"doc_id"', b'"filtered_resps"')
 
 
 def is_lm_eval(path: Path) -> bool:
-    """Return True for a results file, a samples file, or a folder that holds a results file."""
+    """Return True for a results file, a samples file, or a folder with a results file."""
     if path.is_dir():
         return bool(_results_files(path))
     if path.suffix == ".jsonl":
@@ -66,7 +67,9 @@ def _results_files(folder: Path) -> list[Path]:
 
 
 def _moment_of(results: Path) -> str:
-    """Return the time stamp in a file name, which results and samples of one run share; empty if there is none."""
+    """Return the time stamp in a file name, which is the same for results and samples
+    of one run; empty if there is none.
+    """
     return results.stem.removeprefix("results")
 
 
@@ -101,14 +104,14 @@ def _without_moment(name: str) -> str:
 
 
 def label_of(metric: str, filter_name: str) -> str:
-    """Return the name of a metric in assay: the metric alone, or with its filter as in `acc,strict`."""
+    """Return assay's name for a metric: the metric alone, or with its filter as in `acc,strict`."""
     if filter_name == NO_FILTER:
         return metric
     return f"{metric},{filter_name}"
 
 
 class _Results:
-    """A results file, with the files of its samples by task."""
+    """A results file, with the samples files of each task."""
 
     def __init__(
         self,
@@ -157,7 +160,8 @@ class _Results:
     ) -> Iterator[ForeignNumber]:
         """Yield the metrics of a task.
 
-        If assay exported the file, the task's metadata also has their intervals and counts.
+        If assay exported the file, the metadata of the task also has their intervals
+        and counts.
         """
         directions = mapping(self._part("higher_is_better", name))
         metadata = mapping(config.get("metadata"))
@@ -187,7 +191,7 @@ class _Results:
 
 
 def _pair(ends: object) -> tuple[float, float] | None:
-    """Return low and high end of an interval as numbers; None unless there are two numbers."""
+    """Return the low and high end of an interval as numbers; None unless there are two numbers."""
     if not isinstance(ends, Sequence) or len(ends) != 2:
         return None
     low = number_of(ends[0])
@@ -198,7 +202,7 @@ def _pair(ends: object) -> tuple[float, float] | None:
 
 
 class _Samples:
-    """Function that yields the samples of one task. Lines of further filters add verdicts to the same samples."""
+    """A function that yields the samples of one task. Lines of further filters add verdicts to the same samples."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -226,7 +230,7 @@ class _Samples:
 
 
 def _arguments(row: Mapping[str, Any]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the prompts of a sample without repeats, and the continuations whose likelihood was computed."""
+    """Return the distinct prompts of a sample, and the continuations whose likelihood was computed."""
     requests = mapping(row.get("arguments")).values()
     contexts: dict[str, None] = {}
     continuations = []
@@ -264,7 +268,7 @@ def _scores(
     row: Mapping[str, Any],
     filter_name: str,
 ) -> Iterator[ForeignScore]:
-    """Yield the metrics of one sample. Metrics computed over the whole dataset have no value here."""
+    """Yield the metrics of one sample. Metrics of the whole dataset have no value for a sample."""
     answer = None
     filtered = row.get("filtered_resps")
     if isinstance(filtered, list) and filtered:

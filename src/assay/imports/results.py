@@ -1,6 +1,6 @@
 """The objects that a reader returns: tasks with their metrics, and samples that are read one at a time.
 
-A field that the format does not have stays empty, and is shown as unknown.
+Fields for facts that a format does not have stay empty, and are shown as unknown.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from typing import Any
 from ..core import EMPTY, Message, Outcome, Output
 
 UNKNOWN = "unknown"
-"""Model name that is shown if a format does not say which model answered."""
+"""The model name to show if the file has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,10 @@ class ForeignScore:
 
     scorer: str
     values: Mapping[str, float] = field(default_factory=lambda: EMPTY)
-    """Values by metric: named as the scorer, or as `scorer.part` if there are several."""
+    """Values by metric. The name is the scorer's, or `scorer.part` if there are several values."""
     outcome: Outcome = Outcome.SCORED
     answer: str | None = None
-    """What the scorer extracted from the answer."""
+    """The part of the answer that the scorer compared."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
@@ -33,7 +33,7 @@ class ForeignSample:
 
     id: str
     output: Output | None = None
-    """The answer. None if this record only adds verdicts to an earlier one of the same sample."""
+    """The answer. None if this record only adds verdicts to an earlier record of the same sample."""
     prompt: tuple[Message, ...] = ()
     target: Any = None
     scores: tuple[ForeignScore, ...] = ()
@@ -41,7 +41,7 @@ class ForeignSample:
     """The repeat of the sample, counted from 0."""
     tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     continuations: tuple[str, ...] = ()
-    """The texts whose likelihoods are the answer; empty for generated answers."""
+    """The texts whose likelihoods were computed instead of an answer; empty for generated answers."""
 
 
 def no_samples() -> Iterator[ForeignSample]:
@@ -51,14 +51,14 @@ def no_samples() -> Iterator[ForeignSample]:
 
 @dataclass(frozen=True, slots=True)
 class ForeignNumber:
-    """The value of a metric as another tool's file states it, with its uncertainty and counts."""
+    """The value of a metric in another tool's file, with its uncertainty and counts."""
 
     metric: str
     value: float | None
     stderr: float | None = None
     ci: tuple[float, float] | None = None
     interval: str = ""
-    """How the interval was computed, according to the file."""
+    """The method of the interval, according to the file."""
     n: int | None = None
     n_expected: int | None = None
     outcomes: Mapping[str, int] = field(default_factory=lambda: EMPTY)
@@ -75,11 +75,11 @@ class ForeignTask:
     samples: Callable[[], Iterator[ForeignSample]] = no_samples
     numbers: tuple[ForeignNumber, ...] = ()
     higher_is_better: Mapping[str, bool] = field(default_factory=lambda: EMPTY)
-    """The direction of each metric, if the format states it. Otherwise higher values count as better."""
+    """The direction of each metric, if the format has it. For other metrics, higher values count as better."""
     shares: frozenset[str] = frozenset()
     """Names of metrics whose values are between 0 and 1."""
     settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Known settings of the model's requests, under the names of `run.json`: options, num_fewshot, epochs."""
+    """The known settings of the model's requests, under their names in `run.json`: options, num_fewshot, epochs."""
     n_expected: int | None = None
 
 
@@ -89,7 +89,7 @@ class ForeignRun:
 
     tool: str
     version: str
-    """The version of the tool; empty if the file does not say it."""
+    """The version of the tool; empty if it is not in the file."""
     tasks: tuple[ForeignTask, ...]
     started: str | None = None
     finished: str | None = None
@@ -105,7 +105,7 @@ class Format:
     tool: str
     """The name of the tool in messages and `run.json`."""
     matches: Callable[[Path], bool]
-    """Returns True if a path has this format. It may read the beginning of the file."""
+    """A function that returns True if a path has this format. It may read the beginning of the file."""
     read: Callable[[Path], ForeignRun]
     files: Callable[[Path], list[Path]] = lambda path: [path]
-    """Function that returns the files that are read. If one changes, the results are read again."""
+    """A function that returns the files to read. If one of them changes, the results are read again."""

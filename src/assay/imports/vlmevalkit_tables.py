@@ -1,4 +1,4 @@
-"""Tables of VLMEvalKit with predictions, and verdicts if there are any: `MODEL_DATASET*.xlsx` or `.tsv`."""
+"""Tables of VLMEvalKit with predictions and perhaps verdicts: `MODEL_DATASET*.xlsx` or `.tsv`."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -37,7 +37,7 @@ def is_vlmevalkit(path: Path) -> bool:
 
 
 def read_vlmevalkit(path: Path) -> ForeignRun:
-    """Read a table of predictions. Its column `hit` or `score` has the verdicts; without it there are only answers."""
+    """Read a table of predictions. Verdicts are in its column `hit` or `score`; without them it has only answers."""
     model, task = _names(path)
 
     def samples() -> Iterator[ForeignSample]:
@@ -57,7 +57,7 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
 
 
 def _names(path: Path) -> tuple[str, str]:
-    """Return model and task from the path `MODEL/[T2026…/]MODEL_DATASET.xlsx`.
+    """Return the model and the task in the path `MODEL/[T2026…/]MODEL_DATASET.xlsx`.
 
     The model is `UNKNOWN` if no folder has its name.
     """
@@ -121,7 +121,7 @@ def _sample(
 
 
 def _question(row: Mapping[str, Any]) -> str:
-    """Return the question with its hint and options. The table does not contain the prompt that the model received."""
+    """Return the question with its hint and options, because the table does not contain the prompt."""
     lines = []
     hint = row.get("hint")
     if not is_missing(hint) and hint:

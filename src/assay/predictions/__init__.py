@@ -1,4 +1,4 @@
-"""Existing outputs: a file of predictions instead of a model."""
+"""Use existing answers: a file of predictions instead of a model."""
 
 from .predictions_model import Predictions
 

@@ -1,7 +1,8 @@
 """The table of predictions: one file, read once, with rows by sample id.
 
-Any data format is supported. Several rows with one id are its repeats (epochs), in the order of the file. An optional
-column `round` counts the rounds of a dialogue from 0.
+Any data format is supported. Several rows with one id are its repeats (epochs), in the
+order of the file. An optional column `round` has the round of a dialogue, counted from
+0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ class Named:
     media: Mapping[str, str]
     """The column of each kind of media."""
     task: str | None = None
-    """The task whose answers are used, if results of another tool have several."""
+    """The task whose answers are used, if the file is the results of another tool with several tasks."""
     are_usual: bool = False
     """True if all columns have their default names, so that the file may be the results of another tool."""
 
@@ -41,7 +42,7 @@ class Row:
     """The line or row number in the file."""
     prediction: Any
     media: Mapping[str, Any]
-    """The cells that hold or name media, by column."""
+    """The cells that contain or name media, by column."""
 
     @property
     def is_empty(self) -> bool:
@@ -52,7 +53,7 @@ class Row:
 
     @property
     def candidates(self) -> list[Any]:
-        """The answers: the elements of a list, else the cell as the only answer. Nulls are left out."""
+        """The answers: the elements of a list, or the cell as the only answer. Nulls are left out."""
         if isinstance(self.prediction, (list, tuple)):
             cells = self.prediction
         else:
@@ -63,7 +64,7 @@ class Row:
     def digest(self) -> str:
         """Digest of the row's prediction and media cells.
 
-        It does not cover the contents of files that the row names.
+        It does not cover the contents of files that are named in the row.
         """
         return digest_of([self.prediction, dict(self.media)])[:16]
 
@@ -73,13 +74,13 @@ class Table:
     """All predictions of a file."""
 
     rows: Mapping[tuple[str, int], Sequence[Row]]
-    """The rows with one sample id and dialogue round (the repeats), in the order of the file."""
+    """The rows by sample id and dialogue round. Each entry has the repeats in the order of the file."""
     media: tuple[tuple[str, type[Media]], ...]
-    """The columns that hold media, with their kinds."""
+    """The kind of media in each media column."""
 
     @property
     def ids(self) -> dict[str, int]:
-        """The number of repeats of each sample, in the order of the file."""
+        """The number of repeats of each sample id, in the order of the file."""
         counts: dict[str, int] = {}
         for (id, _), rows in self.rows.items():
             counts[id] = max(counts.get(id, 0), len(rows))
@@ -134,7 +135,7 @@ def _foreign_table(
     path: Path,
     task_name: str | None,
 ) -> Table:
-    """Return the answers in the results of another tool, by sample id. Failed samples are left out."""
+    """Return the answers from the results of another tool, by sample id. Failed samples are left out."""
     run = format_of(path).read(path)
     tasks = [task for task in run.tasks if task_name in (None, task.task)]
     if len(tasks) != 1:

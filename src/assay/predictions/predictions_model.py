@@ -1,7 +1,8 @@
-"""Predictions as a model: `predictions/FILE` answers each sample with the file's row for its id.
+"""Predictions as a model: `predictions/FILE` answers each sample with the row of the file that has its id.
 
-A sample without a row is a `model_error`; it does not count against the error budget. The request key contains the
-sample's row, not the whole file, so that after an edit only the changed rows are asked again.
+A sample without a row is a `model_error`, which does not count against the error
+budget. The request key contains the sample's row, not the whole file, so that after an
+edit only changed rows are read again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,16 +47,16 @@ LONGEST_NAME = 1024
 class Predictions:
     """A file of predictions: JSONL, JSON, CSV, TSV or Parquet, with the columns `id` and `prediction`.
 
-    Results of other tools that `assay show` reads are accepted, too.
+    Results of other tools that `assay show` supports are accepted, too.
     """
 
     reference: ClassVar[str] = "file"
 
     file: str
     id: str = "id"
-    """The column that holds the ids of samples."""
+    """The column with the ids of samples."""
     prediction: str = PREDICTION
-    """The column that holds the answers: text, a list of candidates, or the path of a medium."""
+    """The column with the answers: text, a list of candidates, or the path of a medium."""
     image: str | None = None
     """The column of images (default: `image`, `images` or `image_path`, if there is one)."""
     audio: str | None = None
@@ -63,9 +64,9 @@ class Predictions:
     video: str | None = None
     """The column of videos (default: `video` and similar names, if there is one)."""
     task: str | None = None
-    """The task whose answers are taken, if the file is the results of another tool and holds several."""
+    """The task whose answers are used, if the file is the results of another tool with several tasks."""
     media_root: str | None = None
-    """The folder that holds the media (default: the folder of the file)."""
+    """The folder with the media (default: the folder of the file)."""
     _table: Table | None = field(
         default=None,
         init=False,
@@ -83,7 +84,7 @@ class Predictions:
 
     @property
     def abilities(self) -> Abilities:
-        """Return abilities for any prompt and any written answer. Likelihoods are not supported."""
+        """Return the abilities: any prompt, and any generated answer. Likelihoods are not supported."""
         return Abilities(
             accepts=ANY,
             produces=ANY,
@@ -92,7 +93,9 @@ class Predictions:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies the predictions: digest and columns of the file, and the times of the media it names."""
+        """What identifies the predictions: digest and columns of the file, and the
+        times of the media files named in it.
+        """
         columns = {"id": self.id, PREDICTION: self.prediction, **self._named_media()}
         if self.task is not None:
             columns["task"] = self.task
@@ -126,7 +129,7 @@ class Predictions:
         return self._path
 
     def text_of(self, id: str) -> str | None:
-        """Return the first prediction for a sample as text, or `None` if there is none."""
+        """Return the first prediction for a sample as text; None if there is none."""
         row = self._row(id, 0, 0)
         if row is None or not row.candidates:
             return None
@@ -137,7 +140,7 @@ class Predictions:
         return self._read().ids
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return for each request the prediction that the file has for its sample."""
+        """Return, for each request, the prediction for its sample."""
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
@@ -228,7 +231,7 @@ class Predictions:
         return medium_of(cell, kind, column, self._reach)
 
     def _named_files(self, row: Row) -> list[Path]:
-        """Return the media files that a row names. Wrong names are reported later, with the answer to the sample."""
+        """Return the media files named in a row. Wrong names are reported later, with the answer to the sample."""
         columns = [row.media.get(column) for column, _ in self._read().media]
         media = [
             piece
@@ -247,7 +250,7 @@ class Predictions:
         return [path for path in paths if path.is_file()]
 
     def _media_times(self) -> str | None:
-        """Return a digest of the sizes and times of all media files that rows name, or `None` if they name none."""
+        """Return a digest of the sizes and times of all media files named in rows; None if there are none."""
         files = [
             path
             for rows in self._read().rows.values()
@@ -297,7 +300,7 @@ class Predictions:
 
 
 def _find_file(file: str) -> Path:
-    """Return the path of a predictions file. Users may leave out the folder `predictions`.
+    """Return the path of a predictions file. The folder `predictions` may be left out.
 
     Raise if both `FILE` and `predictions/FILE` exist, because either could be meant.
     """
@@ -330,7 +333,7 @@ def _are_two_files(path: Path, other: Path) -> bool:
 
 
 def _text_parts(cell: object) -> list[Part]:
-    """Return a prediction as parts: a text unchanged, a number as written, an object as JSON text and as structure."""
+    """Return a prediction as parts: a text unchanged, a number as text, an object as JSON text and as a structure."""
     if isinstance(cell, str):
         return [Text(cell)]
     if isinstance(cell, bytes):
@@ -348,7 +351,7 @@ def _text_parts(cell: object) -> list[Part]:
 
 
 def _describe_fault(fault: RowFault | DataError) -> str:
-    """Return an error text for a faulty row, with a fix that names options of this model."""
+    """Return an error message for a faulty row, with a fix that names options of this model."""
     if isinstance(fault, RowFault) and fault.got is not None:
         got = f", got {shorten(fault.got)}"
     else:

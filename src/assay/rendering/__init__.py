@@ -1,4 +1,4 @@
-"""Jinja, rendered in a sandbox from plain values only."""
+"""Render Jinja templates in a sandbox, from JSON values only."""
 
 from .limits import RunawayTemplate
 from .sandbox import PlainSandbox

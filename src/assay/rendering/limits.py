@@ -1,7 +1,8 @@
 """Limits of a template: how much text it may produce and how many steps it may take.
 
-Every piece of text, every step of a loop and every call is charged to the budget of one rendering. Operations that
-produce much from little (`"x" * 10**9`, `center(10**9)`, `replace`) are charged before they run.
+Each rendering has a budget of characters. Every text, every step of a loop and every
+call is charged to it. Operations that produce much from little (`"x" * 10**9`,
+`center(10**9)`, `replace`) are charged before they run.
 """
 
 import re
@@ -16,13 +17,13 @@ from jinja2.exceptions import SecurityError
 T = TypeVar("T")
 
 MAX_CHARACTERS = 20_000_000
-"""Characters that one rendering may produce, including intermediate texts: several million tokens."""
+"""Maximum characters that one rendering may produce, intermediate texts included: several million tokens."""
 STEP = 16
 """The cost of a call or a step of a loop, in characters."""
 MAX_BITS = 20_000
 """Maximum size in bits of a whole number that a template computes."""
 MAX_WIDTH = 100_000
-"""Maximum characters that a field of a format may be padded to."""
+"""Maximum width to which a field of a format may be padded."""
 
 _PERCENT = re.compile(r"%(?:\([^)]*\))?[#0\- +]*(\*|\d+)?(?:\.(\*|\d+))?")
 _left: ContextVar[list[int] | None] = ContextVar(
@@ -31,7 +32,7 @@ _left: ContextVar[list[int] | None] = ContextVar(
 
 
 class RunawayTemplate(SecurityError):
-    """A template that produces more text than a prompt can have."""
+    """Raised if a template produces more text than a prompt can have."""
 
     def __init__(self) -> None:
         super().__init__(f"more than {MAX_CHARACTERS:,} characters, or as many steps")
@@ -62,7 +63,10 @@ def spend(characters: int) -> None:
 
 
 def spend_on(value: object) -> int:
-    """Charge for writing a value as text, and return its size. A text that a list contains twice is charged twice."""
+    """Charge for a value that is written as text, and return its size.
+
+    A text that is in a list twice is charged twice.
+    """
     if isinstance(value, str):
         size = len(value)
         spend(size)
@@ -101,7 +105,7 @@ def concatenate(values: Sequence[Any]) -> str:
 
 
 def charge_steps(values: Iterable[T]) -> Iterable[T]:
-    """Return the values of a loop. The budget is charged for each of its steps."""
+    """Yield the values of a loop, and charge the budget for each step."""
     if isinstance(values, Sized):
         spend(STEP * len(values))
         return values
@@ -160,7 +164,7 @@ def _check_number(
 
 
 def check_percent(text: str, values: object) -> None:
-    """Charge for `text % values`. Refuse a field wider than the limit, and charge each value once per field."""
+    """Charge for `text % values`. Refuse a field wider than the limit. Each value is charged once for each field."""
     widths = [
         width for match in _PERCENT.finditer(text) for width in match.groups() if width
     ]
@@ -176,7 +180,7 @@ def check_percent(text: str, values: object) -> None:
 
 
 def check_format(text: str, values: object) -> None:
-    """Charge for `text.format(…)`. Refuse a width taken from a value unless it is a small number."""
+    """Charge for `text.format(…)`. Refuse a width that is itself a value, unless it is a small number."""
     fields = 0
     for _, name, spec, _ in string.Formatter().parse(text):
         fields += name is not None
@@ -208,7 +212,7 @@ def replaced_size(
     new: str,
     count: int = -1,
 ) -> int:
-    """Return the length that a text will have after `replace`, without replacing anything."""
+    """Return the length of a text after `replace`, without replacing anything."""
     if not old:
         times = len(text) + 1
     else:

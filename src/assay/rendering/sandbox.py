@@ -1,7 +1,7 @@
-"""The sandbox of templates: plain values, an allowlist of their attributes, and limits.
+"""The sandbox of templates: JSON values, an allowlist of their attributes, and limits.
 
-A template can use only the attributes listed here for each type. All Jinja in assay runs in it, that of the
-compatibility layers too.
+A template can use only the attributes that are listed here for each type. All Jinja in
+assay is rendered in it, including that of the compatibility layers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
@@ -59,11 +59,11 @@ ALLOWED: Mapping[type, frozenset[str]] = {
 """The attributes of each type that a template may use. Values of other types have none."""
 _PADDING = frozenset({"center", "ljust", "rjust", "zfill"})
 _COUNTED, _JOINED = "stepped_", "concatenated_"
-"""Names of the filters that the compiler inserts. A template that calls them itself gains nothing."""
+"""Names of the filters that the compiler inserts. A template may call them, but without effect on its budget."""
 
 
 class _Charged(NodeTransformer):
-    """Jinja code generator that inserts filters to charge the budget for loops and for `~`."""
+    """A Jinja code generator that inserts filters, which charge the budget for loops and for `~`."""
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
         """Compile a `for` loop so that each of its steps is charged to the budget."""
@@ -95,7 +95,7 @@ class _LimitedTemplate(jinja2.Template):
 
 
 class PlainSandbox(ImmutableSandboxedEnvironment):
-    """A Jinja environment in which templates see only plain values and their allowed attributes."""
+    """A Jinja environment in which templates can use only JSON values and their allowed attributes."""
 
     template_class = _LimitedTemplate
     intercepted_binops = frozenset({"+", "*", "**", "%"})
@@ -149,7 +149,9 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         return attr in ALLOWED.get(kind, ())
 
     def getattr(self, obj: object, attribute: str) -> object:
-        """Return an attribute. A key of a dictionary takes precedence over methods that a template may not call."""
+        """Return an attribute, or the value of a dictionary key, which takes precedence
+        over methods that are not allowed.
+        """
         if type(obj) is dict and attribute not in _DICT and attribute in obj:
             return obj[attribute]
         return super().getattr(obj, attribute)
@@ -166,7 +168,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
-        """Return `str.format` in the sandbox, with limited widths."""
+        """Return a replacement for `str.format` with limited widths."""
         inner = super().wrap_str_format(value)
         if inner is None:
             return None
@@ -200,7 +202,7 @@ def _charge_method(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> tuple[Any, ...]:
-    """Charge the budget for a call of a string method. Return its arguments, with iterators turned into lists."""
+    """Charge the budget for a call of a string method. Return its arguments, with iterators converted to lists."""
     spend(len(text))
     if name == "join" and args:
         items = list(limits.charge_steps(iter(args[0])))

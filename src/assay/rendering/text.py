@@ -1,4 +1,4 @@
-"""Texts with Jinja in them, compiled once and rendered from plain values."""
+"""Texts that contain Jinja, compiled once and rendered from JSON values."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -54,7 +54,7 @@ def compiled_text(
     where: str,
     blocks: Mapping[str, bool] = EMPTY,
 ) -> tuple[jinja2.Template, frozenset[str]]:
-    """Return a text compiled as a Jinja template, and the names of the variables that it reads."""
+    """Return a text compiled as a Jinja template, and the names of the variables in it."""
     jinja = environment(**blocks)
     try:
         template = jinja.from_string(text)
@@ -143,7 +143,7 @@ def why_refused(error: Exception, where: str) -> TemplateError:
 
 
 class PlainText:
-    """One Jinja text, compiled once. The variables that it names are checked against the known ones."""
+    """One Jinja text, compiled once. Its variables are checked against the known ones."""
 
     __slots__ = ("_template", "names", "text", "where")
 
@@ -174,9 +174,9 @@ class PlainText:
         *,
         where: str = "",
     ) -> str:
-        """Render the text with the values that it names.
+        """Render the text with the values of its variables.
 
-        Media become placeholders, which the caller replaces by the media themselves.
+        Media become placeholders, which the caller replaces by the media.
         """
         media = Shown()
         try:

@@ -1,7 +1,8 @@
-"""The values of a sample that a template sees: plain values only.
+"""The values of a sample that a template can use: JSON values only.
 
-These are text, numbers, booleans, None, and lists and dictionaries of them. A medium is a mark in the text, which
-is replaced by the medium once the text is rendered. Any other object appears as its text.
+These are text, numbers, booleans, None, and lists and dictionaries of them. A medium
+becomes a mark in the text, which is replaced by the medium after rendering. Any other
+object becomes its text.
 """
 
 import re
@@ -14,7 +15,9 @@ from ..core import AllOf, Media, Message, Part, Sample, Text, as_part
 LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 MAX_DEPTH = 64
 _MARK = re.compile("\ufdd0([0-9]+)\ufdd1")
-"""Mark of a medium: its index between two code points that Unicode reserves for programs, so no text contains them."""
+"""The mark of a medium: its index between two code points that Unicode reserves for
+programs, so no text contains them.
+"""
 _ESCAPED = re.compile(r"\\ufdd0([0-9]+)\\ufdd1")
 """The marks in escaped form, as they appear in JSON or in the text of a list."""
 _EXACT = frozenset({str, int, float, bool, type(None)})
@@ -62,7 +65,7 @@ class Shown:
         return _MARK.sub(self._word, text)
 
     def _unescaped(self, text: str) -> str:
-        """Replace marks that were printed inside a list or JSON by words, because no medium can be there."""
+        """Replace marks inside a list or JSON by words, because a medium cannot be there."""
         if self.media and "\\ufdd0" in text:
             return _ESCAPED.sub(self._word, text)
         return text
@@ -86,7 +89,7 @@ def variables_of(
     names: Iterable[str],
     media: Shown,
 ) -> dict[str, Any]:
-    """Return the variables that a template uses. A column takes precedence over a name that assay defines."""
+    """Return the values of the variables in a template. A column takes precedence over a name that assay defines."""
     columns = sample.fields
     variables: dict[str, Any] = {}
     for name in names:
@@ -105,7 +108,7 @@ def variables_of(
 
 
 def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
-    """Return the sample as a dictionary of its columns and its own attributes. Attributes take precedence."""
+    """Return the sample as a dictionary of its columns and its attributes. Attributes take precedence."""
     columns = _plain_mapping(sample.fields, media)
     names = (
         "id",
@@ -143,7 +146,7 @@ def plain_value(
     media: Shown,
     depth: int = 0,
 ) -> object:
-    """Return a value converted to plain types for templates, including the values nested in it."""
+    """Return a value, and the values nested in it, converted to JSON types for templates."""
     if type(value) in _EXACT:
         return value
     if isinstance(value, Media):
@@ -180,7 +183,7 @@ def _plain_object(
     media: Shown,
     depth: int,
 ) -> object:
-    """Convert an object of a user's row: numbers and texts of other libraries to Python's, records to dictionaries."""
+    """Convert an object in a user's row: numbers and texts of other libraries to Python's, records to dictionaries."""
     if isinstance(value, (str, bool, int, float)):
         kind = next(kind for kind in (str, bool, int, float) if isinstance(value, kind))
         if isinstance(value, str):

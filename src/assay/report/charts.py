@@ -408,7 +408,7 @@ class _Box(NamedTuple):
     bottom: float
 
     def overlaps(self, other: "_Box") -> bool:
-        """Return True if both have an area in common."""
+        """Return True if both rectangles overlap."""
         is_beside = self.left >= other.right or other.left >= self.right
         is_above = self.top >= other.bottom or other.top >= self.bottom
         return not is_beside and not is_above
@@ -419,9 +419,9 @@ def _dot_names(
     across: Scale,
     up: Scale,
 ) -> list[Markup]:
-    """Return labels for the dots that moved most, each on a side of its dot where it covers no dot and no label.
+    """Return labels for the dots with the largest change, each beside its dot where it covers no dot and no label.
 
-    A dot without a free side shows its name on hover only.
+    Without free space for its label, a dot shows it on hover only.
     """
     boxes = [_dot_box(point, across, up) for point in points]
     moved = sorted(points, key=lambda point: -abs(point.after - point.before))
@@ -465,7 +465,9 @@ def _scatter_dot(
     most: int,
     is_good: bool,
 ) -> Markup:
-    """Return the dot of one group. Its area grows with the number of samples; `most` is that of the largest group."""
+    """Return the dot of one group. Its area is proportional to the number of samples;
+    `most` is that of the largest group.
+    """
     before = format_value(point.before)
     after = format_value(point.after)
     share = (point.n or 1) / most
@@ -525,7 +527,10 @@ def interval_rows(
     *,
     around_zero: bool = False,
 ) -> Markup:
-    """Return a chart of values with their intervals, one per row on one scale; `around_zero` centres the scale at 0."""
+    """Return a chart of values with their intervals, one per row, on a common scale.
+
+    With `around_zero`, 0 is in the middle of the scale.
+    """
     track = width - NAMES_WIDTH - NUMBERS_WIDTH
     bottom = len(rows) * ROW_HEIGHT
     marks = []
@@ -547,7 +552,7 @@ def interval_rows(
 
 
 def _symmetric_domain(rows: Sequence[Interval]) -> Ends:
-    """Return a range around 0 that holds all values and intervals."""
+    """Return a symmetric range around 0 that contains all values and intervals."""
     largest = 1e-9
     for row in rows:
         numbers = finite([row.value, *(row.ends or ())])

@@ -11,7 +11,7 @@ from typing import TextIO
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~$])")
 _FIRST_COLUMN = re.compile(r"\s*\S+(?: \S+)?\s{2,}(?=\S)")
-"""The first column of a line: a name that at least two blanks separate from its description."""
+"""The first column of a line: a name followed by at least two blanks and its description."""
 _WORD = re.compile(r"\s*\S+")
 Rows = Sequence[Sequence[str]]
 
@@ -52,14 +52,14 @@ FILE_WIDTH = 150
 
 
 def output_width(stream: TextIO) -> int:
-    """Return how wide text may be: the terminal's width, or 80 columns if it goes to a file or a pipe."""
+    """Return the width for text: that of the terminal, or 80 columns for a file or a pipe."""
     if not stream.isatty():
         return TEXT_WIDTH
     return shutil.get_terminal_size((TEXT_WIDTH, 24)).columns
 
 
 def fixed_width(stream: TextIO) -> int | None:
-    """Return the width to which lines are folded: the terminal's, or `COLUMNS`; None for a file or a pipe."""
+    """Return the width at which lines are folded: that of the terminal, or `COLUMNS`; None for a file or a pipe."""
     if not stream.isatty() and not os.environ.get("COLUMNS", "").isdigit():
         return None
     return shutil.get_terminal_size((TEXT_WIDTH, 24)).columns
@@ -111,7 +111,7 @@ def fold_line(line: str, width: int) -> list[str]:
 
 
 def _columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes, without importing rich, so that listing names is fast."""
+    """Return the number of terminal columns that a text takes. rich is not imported, so that listing names is fast."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
@@ -176,7 +176,7 @@ def _cell(cell: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Return text that Markdown displays unchanged."""
+    """Return a text with Markdown's special characters escaped."""
     return _MARKUP.sub(r"\\\1", printable(text))
 
 

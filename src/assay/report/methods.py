@@ -32,7 +32,7 @@ def methods_paragraph(manifest: Row, summary: Row) -> list[str]:
 
 
 def _mappings(entries: Iterable[object]) -> list[Row]:
-    """Return the entries that are mappings; a damaged file may contain other values."""
+    """Return the entries that are mappings. A damaged file may contain other values."""
     return [entry for entry in entries if isinstance(entry, Mapping)]
 
 
@@ -75,7 +75,7 @@ def _cell_paragraph(
 
 
 def _settings(cell: Row) -> list[str]:
-    """Return phrases on how answers were generated: options, examples in the prompt, repeats."""
+    """Return phrases about how answers were generated: options, examples in the prompt, repeats."""
     options = _mapping(cell.get("options"))
     settings = [f"{name} {value}" for name, value in options.items()]
     if cell.get("num_fewshot"):
@@ -128,7 +128,7 @@ def _run_paragraph(
     manifest: Row,
     results: list[Row],
 ) -> str:
-    """Return the paragraph about the run as a whole: version, time, and statements that hold for all results."""
+    """Return the paragraph about the run as a whole: version, time, and statements that apply to all results."""
     version = _mapping(manifest.get("versions")).get("assay")
     sentence = "Run with assay"
     if version:

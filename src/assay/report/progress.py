@@ -1,4 +1,4 @@
-"""Progress of a run: a live bar or occasional lines, with its pace and the time left."""
+"""Progress of a run: a live bar or occasional lines, with the speed and the remaining time."""
 
 import sys
 import time
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 WINDOW_SECONDS = 30.0
 """Seconds over which tokens per second are measured."""
 SURE_SECONDS = 2.0
-"""Seconds of running before an estimate of the remaining time is shown."""
+"""Seconds after which an estimate of the remaining time is shown."""
 
 
 class WatchedMeter(Protocol):
-    """The progress of a model inside its batches."""
+    """The progress of a model within its current batches."""
 
     @property
     def begun(self) -> float: ...
@@ -29,7 +29,7 @@ class WatchedMeter(Protocol):
 
 
 class WatchedTask(Protocol):
-    """The counters of one task with one model that a progress display reads."""
+    """The counters of one task with one model that a progress display shows."""
 
     @property
     def task(self) -> str: ...
@@ -54,7 +54,7 @@ class WatchedTask(Protocol):
 
 
 class Pace:
-    """The speed of one task with one model. Callers pass the current time, so that tests can choose it."""
+    """The speed of one task with one model. Callers pass the current time, so that tests can control it."""
 
     def __init__(self) -> None:
         self._started: float | None = None
@@ -62,7 +62,7 @@ class Pace:
         self._tokens: deque[tuple[float, float]] = deque()
 
     def note(self, cell: WatchedTask, now: float) -> str:
-        """Return a text such as `8 begun, 340 tokens/s, about 4 min left`, without the parts that are unknown."""
+        """Return a text such as `8 begun, 340 tokens/s, about 4 min left`. Unknown parts are left out."""
         if cell.state != "running":
             return ""
         ended = self._count_ended(cell)
@@ -83,7 +83,7 @@ class Pace:
         return ", ".join(parts)
 
     def _count_ended(self, cell: WatchedTask) -> float:
-        """Return the number of finished samples plus fractions for samples in progress, at most the number begun."""
+        """Return the number of finished samples plus the fractions of unfinished ones; at most the number begun."""
         answered = float(cell.done - cell.reused)
         ended = float(cell.meter.ended)
         begun = float(cell.meter.begun)
@@ -112,7 +112,7 @@ class Pace:
         ended: float,
         now: float,
     ) -> float | None:
-        """Estimate the seconds until the last sample from the speed so far; None if it is too early."""
+        """Return the estimated seconds until the last sample, from the speed so far; None if it is too early."""
         assert self._started is not None
         if cell.expected is None:
             return None
@@ -253,7 +253,7 @@ class LineProgress(_Watching):
         print(printable(line), file=self._stream)
 
     def stop(self) -> None:
-        """Do nothing, because the table follows."""
+        """Do nothing, because the results table follows."""
 
     def _report(self, paces: list[str]) -> None:
         for cell, pace in zip(self._cells, paces, strict=True):

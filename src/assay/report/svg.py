@@ -179,7 +179,9 @@ def domain_of(
     intervals: Sequence[Ends | None] = (),
     scale: Ends | None = None,
 ) -> Ends:
-    """Return the range of an axis: the scale if it covers all numbers, 0 to 1 for shares, else with a small margin."""
+    """Return the range of an axis: the metric's scale if it covers all values, 0 to 1
+    for shares, else with a small margin.
+    """
     numbers = finite(values)
     for ends in intervals:
         numbers += finite(ends or ())
@@ -242,7 +244,10 @@ def short(value: float) -> str:
 
 
 def decades(low: float, high: float) -> list[float]:
-    """Return the logarithms of 1, 2 and 5 times powers of ten in a range, or of the powers alone if these are many."""
+    """Return the ticks of a logarithmic axis: logarithms of 1, 2 and 5 times powers of ten, or of the powers only.
+
+    Only the powers are used if there are many.
+    """
     steps = [0.0]
     if high - low <= 2.5:
         steps.append(math.log10(2))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LONGEST_NAME = 40
-"""Maximum width of a model's name on a terminal. Longer names lose their middle."""
+"""Maximum width of a model's name on a terminal. The middle of a longer name is cut out."""
 HEADINGS = (
     "Task",
     "Model",
@@ -62,7 +62,10 @@ def headings_of(results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def format_floor(result: Result) -> str:
-    """Return the floor (the score of an agent that does nothing): `0.380 (null)`. Else the chance level, or nothing."""
+    """Return the floor of a result, the score of an agent that does nothing: `0.380 (null)`.
+
+    Without a floor, return the chance level, or else an empty text.
+    """
     floor = result.details.get(FLOOR)
     if not isinstance(floor, Mapping):
         return ""
@@ -81,7 +84,7 @@ def format_value(value: float | None) -> str:
 
 
 def format_interval(result: Result) -> str:
-    """Return `[0.61, 0.78]`, or why the interval is missing."""
+    """Return an interval as `[0.61, 0.78]`, or the reason why there is none."""
     if result.ci is None:
         if result.interval.startswith("none"):
             reason = result.interval.partition(":")[2].strip()
@@ -161,7 +164,7 @@ def show_table(
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:
-    """Shorten long paths to their ends, `hf/…/weights.gguf`, unless two models would look alike."""
+    """Shorten long paths to their ends, `hf/…/weights.gguf`, unless two models would get the same name."""
     models = sorted(models)
     short = {name: _shorten(name) for name in models}
     return {
@@ -298,7 +301,7 @@ def _table(
     tag: str,
     results: Sequence[Result],
 ) -> GroupTable | None:
-    """Return the breakdown by one tag, or None if it has a single value."""
+    """Return the breakdown by one tag; None if the tag has a single value."""
     columns: dict[str, dict[str, Result]] = {}
     for result in results:
         groups = _groups_of(result, tag)
@@ -345,7 +348,7 @@ def _result(group: object) -> Result | None:
 
 
 def _short(result: Result) -> str:
-    """Return the metric, with its direction if lower is better."""
+    """Return the name of a metric, with its direction if lower is better."""
     if result.higher_is_better:
         return result.metric
     return f"{result.metric} ↓"
