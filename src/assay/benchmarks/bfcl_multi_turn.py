@@ -201,7 +201,7 @@ class SystemSession:
 
 
 def _late_text(functions: object, mode: str) -> str:
-    """Return BFCL's text for functions that are added in a later turn."""
+    """Return BFCL's text about functions that are added in a later turn."""
     texts = _modules()[2]
     if mode == FC:
         return str(texts.DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_FC)

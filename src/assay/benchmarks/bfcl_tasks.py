@@ -21,7 +21,7 @@ MODES = {FC: "", PROMPT: "_prompt"}
 
 
 def _single_turn(name: str, mode: str) -> Task:
-    """Return the task of a category whose samples need one answer."""
+    """Return the task of a category whose samples have one turn."""
     category = CATEGORIES[name]
     return Task(
         f"bfcl_{name}{MODES[mode]}",
@@ -37,7 +37,7 @@ def _single_turn(name: str, mode: str) -> Task:
 
 
 def _multi_turn(category: str, mode: str) -> Task:
-    """Return the task of a category whose samples are conversations with tools."""
+    """Return the task of a category whose samples are conversations with several turns."""
     return Task(
         f"bfcl_{category}{MODES[mode]}",
         dataset=MultiTurnRows(category, mode),
@@ -94,7 +94,7 @@ class OfficialWeights:
 
     mode: str
     shares: Mapping[str, float]
-    """The share of each group."""
+    """The share of each group of tasks in the score."""
 
     def __call__(self, sizes: Mapping[str, int]) -> dict[str, float]:
         """Return the weights by task, from the number of samples by task."""
@@ -138,7 +138,7 @@ def _suite(
 
 
 def _suites(mode: str) -> Iterator[Suite]:
-    """Yield the suites of a mode."""
+    """Yield the suites of all tasks and groups in one mode."""
     every = (*NON_LIVE, *LIVE, *MULTI_TURN)
     yield _suite("bfcl", every, mode, "BFCL v4", OVERALL_SHARES)
     turns = "BFCL v4, several turns"

@@ -152,12 +152,12 @@ class Gathered(ShardOver):
         return {"id": item, "prompt": rows[0].get("text"), "questions": questions}
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """Return one prompt. All rows before it must be read."""
+        """Return one prompt. All rows before it are read for this."""
         return next(row for row_number, _, row in self.rows() if row_number == number)
 
 
 def item_of(row: RowData) -> str | None:
-    """Return the prompt to which a proposition belongs; `None` for a row that is not a proposition."""
+    """Return the id of the prompt to which a proposition belongs; None for a row that is not a proposition."""
     if (
         not isinstance(row, Mapping)
         or "proposition_id" not in row

@@ -148,7 +148,7 @@ class SpokenSample:
         )
 
     def _single(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:
-        """Return the text and the clips of a row with one turn."""
+        """Return the question's text and the audio clips of a row with a single turn."""
         query = first_of(row, self.read.query)
         texts = [] if query is None else [str(query)]
         for column in AUDIO_COLUMNS:
@@ -212,7 +212,9 @@ MODES = AUDIO, BOTH, TEXT = tuple(SUFFIXES)
 
 @dataclass(frozen=True)
 class Heard:
-    """The question as an audio clip (with a written instruction in the mode `audio+text`), or as its text."""
+    """A template for a question as an audio clip (in the mode `audio+text` with a
+    written instruction) or as its text.
+    """
 
     mode: str = AUDIO
     instruction: str = ""
@@ -284,7 +286,7 @@ def user_turn(
     text: str,
     audio: object,
 ) -> Message:
-    """Return one user turn in the template's mode."""
+    """Return one user turn, as audio or text depending on the mode."""
     if template.mode == TEXT:
         if not text:
             raise TemplateError(

@@ -90,7 +90,7 @@ def version() -> str:
 
 
 def inspect_module(name: str) -> ModuleType:
-    """Return a module of inspect_ai."""
+    """Import a module of inspect_ai and return it."""
     return importlib.import_module(f"inspect_ai.{name}")
 
 
@@ -243,13 +243,13 @@ class CopiedMembers(dict[str, Any]):
         key: str,
         default: object = None,
     ) -> object:
-        """Return a copy of a member."""
+        """Return a copy of the member with this key."""
         if key not in self:
             return default
         return self[key]
 
     def raw(self, key: str) -> object:
-        """Return a member without a copy."""
+        """Return the shared member with this key, without a copy."""
         return super().get(key)
 
 
@@ -286,7 +286,7 @@ def same_databases(first: "BaseModel", second: "BaseModel") -> bool:
 
 
 def as_json(member: "BaseModel") -> str:
-    """Return a member of a database as JSON."""
+    """Return a member of a database as JSON data."""
     return json.dumps(
         member.model_dump(),
         sort_keys=True,

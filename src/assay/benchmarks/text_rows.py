@@ -37,7 +37,7 @@ class SubsetRows(ShardOver):
 
     @property
     def known_length(self) -> int | None:
-        """The number of rows of the subset, or None if it is unknown before reading."""
+        """The number of rows of the subset; None if it is unknown before reading."""
         return self.shard.known_length
 
     @property

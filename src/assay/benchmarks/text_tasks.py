@@ -132,7 +132,7 @@ COMPLETE_FUNCTION = (
 
 
 def humaneval_question(sample: Sample) -> Prompt:
-    """Return a prompt with the function to complete, as a question."""
+    """Return a prompt that asks the model to complete a function."""
     return Prompt(
         (
             Message.of(
@@ -171,7 +171,7 @@ class AsPublished:
 
 
 def mbpp_question(sample: Sample) -> Prompt:
-    """Return a prompt with the task and its tests, as a question."""
+    """Return a prompt that asks for code which solves the task and passes its tests."""
     return Prompt(
         (
             Message.of(

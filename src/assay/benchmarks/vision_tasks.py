@@ -150,7 +150,9 @@ ANSWER_FORMS = {
 
 
 def published_or_ours(sample: Sample) -> Prompt:
-    """Return MathVista's own prompt if the row has one; else the question with its options or its answer format."""
+    """Return MathVista's own prompt if the row has one; otherwise the question with its
+    options or its answer format.
+    """
     text = question_text(sample)
     if "hint:" in text.lower():
         return Prompt((turn("user", sample, text),))

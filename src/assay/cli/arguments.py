@@ -236,7 +236,7 @@ def _split_pairs(piece: str) -> list[str]:
 
 
 def _end_of_json(piece: str, start: int) -> int:
-    """Return the end of the pair at `start` if its value is a JSON list or object; else `start`."""
+    """Return the end of the pair at `start` if its value is a JSON list or object; otherwise `start`."""
     match = _JSON_VALUE.match(piece, start)
     if match is None:
         return start
@@ -306,7 +306,7 @@ def write_text(text: str, output: str) -> Path | None:
 
 
 def check_output_file(output: str) -> None:
-    """Raise if `output` is a file that assay may not write; `-` is stdout."""
+    """Raise if `output` is a file that assay may not write. `-` is stdout."""
     from ..store.file_ledger import check_output
 
     if output != "-":

@@ -143,7 +143,7 @@ def show_parts(
     fresh: bool,
     is_json: bool,
 ) -> int:
-    """Run each part in its own folder, and print one table of all results. Return the exit code."""
+    """Run each part in a separate folder, and print one table of all results. Return the exit code."""
     from ..runner.options import RunOptions
     from ..runner.run import run
     from .display import watcher

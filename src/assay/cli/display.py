@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 USUAL = "less"
 LESS = "FRX"
-"""Options of `less`: quit if everything fits on one screen, show colours, and leave the text on the screen."""
+"""Options of `less`: quit if everything fits on one screen, show colours, and do not clear the screen at the end."""
 
 
 def find_pager() -> list[str] | None:

@@ -69,7 +69,7 @@ def _without_middle(text: str) -> str:
 
 
 def rendered_by(cell: PlannedTask, prompt: Prompt) -> Rendered:
-    """Render a prompt with the model's own chat template, and list faults of the template."""
+    """Render a prompt with the model's own chat template. Return it with the faults of the template."""
     show = getattr(cell.model, "shown", None)
     if show is None:
         return Rendered()
@@ -290,7 +290,7 @@ def forecast(
 
 
 def _count_answered(cell: PlannedTask, folder: Path) -> int:
-    """Return how many answers the run folder already has; 0 if it has no readable run."""
+    """Return the number of answers that the run folder already has; 0 if it has no readable run."""
     try:
         answers = RunReader(folder).index.cell(cell.task.name, cell.model_name).answers
         return sum(

@@ -107,7 +107,7 @@ def _with_line(
 
 
 def _line_of_key(file: Path, key: str) -> int | None:
-    """Return the first line of a YAML file that sets a key."""
+    """Return the number of the first line in a YAML file that sets a key."""
     setting = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*:")
     text = file.read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), start=1):
@@ -221,7 +221,7 @@ def without_secrets(
     text: str,
     arguments: Sequence[str],
 ) -> str:
-    """Remove API keys that the environment or the command contains from a text."""
+    """Return a text without the API keys in the environment and in the command."""
     learn(*typed_options(arguments))
     return without(text)
 

@@ -24,7 +24,10 @@ MARKS = {"pass": "✅ PASS", "fail": "❌ FAIL", "inconclusive": "❔ INCONCLUSI
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print the verdict; return 0 for a pass, 4 for a failure, 5 if it is undecided."""
+    """Decide whether a run passes, and print the verdict.
+
+    Return 0 for a pass, 4 for a failure, 5 if it is undecided.
+    """
     p = Parser(
         prog="assay gate",
         description="Decide by 95 % intervals whether a run passes: no task may be worse than the\n"

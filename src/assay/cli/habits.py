@@ -22,7 +22,7 @@ Takes = Literal["nothing", "a value", "true or false", "a number or nothing"]
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """How a flag of another tool is translated to assay's flags."""
+    """The translation of one flag of another tool to assay's flags."""
 
     takes: Takes = "a value"
     becomes: str | Callable[[str], Sequence[str]] | None = None

@@ -23,7 +23,7 @@ KINDS = {
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print the leaderboard or the ratings, or write them to a file."""
+    """Rank the models of several runs. Print the leaderboard or the ratings, or write them to a file."""
     p = Parser(
         prog="assay leaderboard",
         description="Print models in rows and protocols in columns: values with 95 % intervals, and\n"

@@ -64,7 +64,7 @@ def _is_elsewhere(kind: str) -> bool:
 
 
 def _list_folder(folder: str, is_json: bool) -> int:
-    """Print every kind and name that a folder or a library defines."""
+    """Print every name that a folder or a library defines, by kind."""
     from ..dialects.recognise import listing_of
 
     guest = listing_of(folder)
@@ -125,7 +125,7 @@ def _about_model(name: str) -> dict[str, Any]:
 
 
 def _lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return each name with its description; below a model, its inputs and outputs."""
+    """Return lines with each name and its description. Below a model are its inputs and outputs."""
     width = max((len(row["name"]) for row in rows), default=0)
     indent = " " * (width + 2)
     lines = []

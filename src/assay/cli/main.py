@@ -119,7 +119,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _prepare_output() -> None:
-    """Make stdout and stderr accept every text, even if the terminal lacks characters or the streams are closed."""
+    """Make stdout and stderr accept every text, even if the terminal lacks characters or a stream is closed."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -169,7 +169,7 @@ def _call(
     verb: str,
     words: list[str],
 ) -> int:
-    """Import the module of a command such as `run` and call it. Raise for an unknown command."""
+    """Import the module of a command, such as `run`, and call it. Raise for an unknown command."""
     from ..core.errors import UnknownName, UsageError
 
     for word in words:

@@ -55,7 +55,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The forecast for one task on one model; `None` for unknown values."""
+    """The forecast for one task on one model. Unknown values are None."""
 
     input_tokens: Range
     usual_input: float
@@ -226,7 +226,7 @@ def _output(
     most: float | None,
     same: Sequence[Earlier],
 ) -> tuple[float, float | None]:
-    """Return the lowest and highest number of output tokens, from earlier runs or else from `max_tokens`."""
+    """Return the lowest and highest number of output tokens, from earlier runs or otherwise from `max_tokens`."""
     limit = math.inf if most is None else most
     rates = []
     for run in same:

@@ -165,7 +165,7 @@ def _covers(name: str, imported: str) -> bool:
 
 
 def _merge(names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Merge the module names of several dialects. A name that two of them provide belongs to the first."""
+    """Merge the module names of several dialects. A name in two of them belongs to the first."""
     merged: dict[str, str] = {}
     for provided in names.values():
         merged = {**provided, **merged}

@@ -53,7 +53,7 @@ METAVARS: dict[Any, str] = {int: "N", float: "X"}
 
 
 def _generation_readers() -> dict[str, Callable[[str], Any]]:
-    """Return the function that converts the value of each generation option, chosen by the type of its field."""
+    """Return, for each generation option, the function that converts its value, by the type of its field."""
     hints = typing.get_type_hints(GenerateOptions)
     readers: dict[str, Callable[[str], Any]] = {}
     for option in dataclasses.fields(GenerateOptions):
@@ -244,7 +244,7 @@ def from_environment(
     environment: Mapping[str, str],
     faults: list[AssayError],
 ) -> dict[str, tuple[str, Any]]:
-    """Read options from variables `ASSAY_RUN_<OPTION>`. Return for each option the variable and its value.
+    """Read options from environment variables `ASSAY_RUN_<OPTION>`. Return the variable and the value of each option.
 
     Unknown variables with this prefix are added to the faults.
     """
@@ -338,7 +338,9 @@ def _read(
 
 
 def option_rows() -> list[Sequence[str]]:
-    """Return the rows of the options page: flags, config key, environment variable, default, meaning."""
+    """Return the rows of the table of options in the documentation: flags, config key,
+    environment variable, default, meaning.
+    """
     from ..runner.options import RunOptions
 
     defaults = RunOptions()

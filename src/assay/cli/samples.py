@@ -74,7 +74,7 @@ def _lines_with_mark(
     text: str,
     span: tuple[int, int],
 ) -> list[str]:
-    """Return the lines of a text in which `_START` and `_END` enclose a span."""
+    """Return the lines of a text in which `_START` and `_END` enclose the span."""
     start, end = span
     plain = text.translate(_NO_MARKS)
     marked = "".join((plain[:start], _START, plain[start:end], _END, plain[end:]))
@@ -97,7 +97,7 @@ def _lines_around_mark(
 
 
 def _around(line: str) -> str:
-    """Cut a long line to the text around the marked span."""
+    """Cut a long line to the part around the marked span."""
     if len(line) <= LONGEST_LINE:
         return line
     begin = max(0, min(line.find(_START) - LONGEST_LINE // 2, len(line) - LONGEST_LINE))

@@ -155,7 +155,7 @@ SHOWN_PARTS = (
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print what is known about a name, a file or a run."""
+    """Print a description of a name, a file or a run."""
     p = Parser(
         prog="assay show",
         description="Show a registered name: where it is defined, its options, and an example of a\n"
@@ -192,7 +192,7 @@ CHOICES = ("sample", "wrong", "failures", "outcome", "tag", "where", "grep", "so
 
 
 def _join_sort(arguments: Sequence[str]) -> list[str]:
-    """Join `--sort -score` to one argument, because argparse takes a leading dash for an option."""
+    """Join `--sort -score` to one argument, because argparse would read `-score` as an option."""
     words: list[str] = []
     for argument in arguments:
         if (

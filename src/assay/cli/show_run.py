@@ -33,7 +33,7 @@ If the journal has the call, its question and reply are shown instead.
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """How to mark the span that a scorer read in an answer."""
+    """The texts before and after the span that a scorer read in an answer."""
 
     start: str = "⟦"
     end: str = "⟧"
@@ -261,7 +261,7 @@ def _helper_lines(
     record: Record,
     most: int | None,
 ) -> Iterator[str]:
-    """Yield lines with the questions to judges and other helper models for a verdict, and their replies."""
+    """Yield lines with the questions to judges and other helper models behind a verdict, and their replies."""
     questions = (verdict.get("details") or {}).get("asked") or ()
     keys = {
         str(call[1])

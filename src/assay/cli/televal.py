@@ -11,7 +11,7 @@ OPTIONS = ("limit", "judges", "concurrency", "on_error", "fresh")
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Run one mode, print the table or one JSON document, and return the exit code."""
+    """Run inference or evaluation, print the table or one JSON document, and return the exit code."""
     if arguments[:1] == ["parquet2jsonl"]:
         return _convert(arguments[1:])
     from ..dialects.option_tables import add_options

@@ -206,7 +206,7 @@ def right_answer(sample: Sample) -> str:
 
 
 def _references(sample: Sample, rounds: int) -> list[Output]:
-    """Return the reference answer of each round of a dialogue; empty if a round has none."""
+    """Return the reference answer of each round of a dialogue. It is empty for a round without one."""
     for column in REFERENCE_COLUMNS:
         references = sample.fields.get(column)
         if rounds > 1 and isinstance(references, list) and len(references) == rounds:

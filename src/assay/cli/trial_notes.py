@@ -155,7 +155,7 @@ def _is_shown(value: object, prompt_text: str) -> bool:
 
 
 def _source(thing: object) -> str:
-    """Return the source code of a template, a scorer or a function, with its options."""
+    """Return the source code of a template, a scorer or a function, together with its options."""
     if thing is None or isinstance(thing, (str, list, tuple, dict)):
         return repr(thing)
     if inspect.isroutine(thing) or inspect.isclass(thing):
@@ -186,7 +186,7 @@ def trial_record(
     scorer: str,
     number: int,
 ) -> ScoreRecord:
-    """Return a verdict as the record that a summarizer gets."""
+    """Return a verdict as the record for a summarizer."""
     return ScoreRecord(
         "trial",
         MODEL,
@@ -213,7 +213,7 @@ class Tried:
     scorer: Any
     records: Sequence[ScoreRecord]
     answers: str
-    """A description of the scripted answers that were scored, such as `for the targets`."""
+    """Which scripted answers were scored, in words such as `for the targets`."""
 
 
 def try_summarizers(

@@ -545,7 +545,7 @@ def check_parameters(
     file: Path,
     line: int | None,
 ) -> None:
-    """Raise if a function cannot be called with `wanted` positional arguments."""
+    """Raise if a function does not accept `wanted` positional arguments."""
     if not callable(function):
         raise Fault(
             f"{type(function).__name__} cannot be called",

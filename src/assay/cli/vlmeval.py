@@ -1,11 +1,15 @@
-"""`assay vlmeval`: VLMEvalKit's own command line."""
+"""`assay vlmeval`: VLMEvalKit's command line, run by assay."""
 
 import sys
 from collections.abc import Sequence
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Run every model on every dataset and return the worst exit code. `circular FILE` rotates a table."""
+    """Run every model on every dataset and return the worst exit code.
+
+    `circular FILE` instead writes a table with all rotations of each question's
+    options.
+    """
     if arguments[:1] == ["circular"]:
         return _circular(arguments[1:])
     from ..dialects.vlmeval.vlmeval_command import evaluate, idle_flags

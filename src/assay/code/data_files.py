@@ -26,7 +26,7 @@ from .typed_code import digest_of_globals
 LARGEST = 1 << 26
 """Maximum bytes of a file that is hashed as a whole.
 
-A larger file, such as weights, is identified by its size and by excerpts.
+A larger file, such as weights, is identified by its size and by parts of its content.
 """
 LONGEST_TEXT = 1 << 20
 """Maximum bytes of a file in which secrets are blanked before its digest is computed."""

@@ -344,7 +344,7 @@ def _library(thing: object) -> dict[str, Any]:
 
 
 def _is_machinery(name: str, value: object) -> bool:
-    """Return True for attributes that Python itself adds to every class."""
+    """Return True for attributes that Python adds to every class."""
     if (
         name.startswith("_abc_")
         or inspect.isgetsetdescriptor(value)
@@ -362,7 +362,7 @@ DIGEST_BYTES = 6
 LONGEST_NAME = 4096
 """Maximum length of a file name or URL.
 
-A longer text is the medium itself, whose digest was computed for the request key.
+A longer text is the medium itself, which already has a digest from the request key.
 """
 
 

@@ -95,7 +95,7 @@ class Loader(SourceFileLoader):
 
 
 class _Finder(MetaPathFinder):
-    """Finds renamed modules, and loads files of users' folders with the builtins of their folder."""
+    """Finds renamed modules, and loads the files of a user folder with the builtins of that folder."""
 
     def find_spec(
         self,
@@ -195,7 +195,7 @@ def _home_above(file: str) -> _Home | None:
 
 
 def _home_of(spec: ModuleSpec) -> Path | None:
-    """Return the folder of loaded files that a top-level module comes from."""
+    """Return the user folder from which a top-level module was loaded."""
     location = next(
         iter(spec.submodule_search_locations or ()),
         spec.origin if spec.has_location else None,

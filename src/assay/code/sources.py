@@ -206,7 +206,7 @@ def is_own(file: str | Path) -> bool:
 
 
 def version_of(library: str) -> str:
-    """Return the version of an installed library, or the digest of its first file if it has no version."""
+    """Return the version of an installed library; without a version, the digest of its first file."""
     from importlib import metadata
 
     try:

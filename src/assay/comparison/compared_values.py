@@ -133,7 +133,10 @@ class Values:
         model: str,
         recipe: Recipe,
     ) -> tuple[Counts, Clusters]:
-        """Return counts and clusters of the samples behind a result, as `sample_counts` does, with a cache."""
+        """Return the counts and clusters of the samples behind a result, as `sample_counts` does.
+
+        Results are cached.
+        """
         key = str(reader.layout.folder), number.task, model, number.metric
         if key not in self._counts:
             self._counts[key] = sample_counts(reader, number.task, model, table, recipe)

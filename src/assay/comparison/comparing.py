@@ -122,7 +122,7 @@ def differing_settings(
 
 
 def _differences(before: object, after: object) -> Iterator[tuple[str, str, str]]:
-    """Yield name, earlier value and later value of each member in which two mappings differ."""
+    """Yield the name, earlier value and later value of each entry in which two mappings differ."""
     older = before if isinstance(before, Mapping) else {}
     newer = after if isinstance(after, Mapping) else {}
     names = dict.fromkeys([*older, *newer])
@@ -506,7 +506,7 @@ def _same_number(
     result: Result,
     model: str,
 ) -> Result | None:
-    """Return the result with the same task and metric from the baseline's table."""
+    """Return the result with the same task and metric in the baseline's table."""
     key = result.task, model, result.metric
     return next(
         (row for row in before.results if (row.task, row.model, row.metric) == key),

@@ -31,7 +31,7 @@ def points(row: Plain) -> tuple[float, str]:
 
 
 def sentence(row: Plain, name: str = "The later run") -> str:
-    """Describe the difference in one metric in a sentence. `name` is the run that is compared with the baseline."""
+    """Return a sentence about the difference in one metric. `name` is the run that is compared with the baseline."""
     if "refused" in row:
         return f"Not compared: {row['refused']}."
     factor, _ = points(row)
@@ -133,7 +133,7 @@ def _end_text(end: float, digits: int) -> str:
 
 
 def _p(row: Plain) -> str:
-    """Return the p value in words, adjusted by Holm's method if there are several."""
+    """Return the p value in words, with the value adjusted by Holm's method if several rows were compared."""
     plain = row["p"]
     adjusted = row.get("p_adjusted")
     p = plain if adjusted is None else adjusted
@@ -182,7 +182,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """`better`, `worse`, `not distinguishable` or `not compared`."""
+        """The verdict: `better`, `worse`, `not distinguishable` or `not compared`."""
         if self.paired is None or self.p_adjusted is None:
             return "not compared"
         difference = self.paired.difference.value

@@ -40,7 +40,7 @@ FLIPS = 50
 """The number of changed samples that are listed by default for each compared result."""
 MOST_SETTINGS = 8
 COMPARED = frozenset({"models"})
-"""Settings that are not listed as differences, because they are the subject of the comparison."""
+"""Settings that are not listed as differences, because the comparison is about them."""
 ANSWER_CHARACTERS = 48
 FEWEST_ANSWER_CHARACTERS = 10
 FLIP_HEADINGS = ("Sample", "Before", "After", "", "Answer before", "Answer after")
@@ -165,7 +165,7 @@ def markdown(
 
 
 def _alert(lines: Sequence[str]) -> str:
-    """Return lines of Markdown as a warning box of GitHub; an empty text without lines."""
+    """Return lines of Markdown as a warning box for GitHub; an empty text if there are no lines."""
     if not lines:
         return ""
     return "> [!WARNING]\n" + "\n".join(f"> {line}<br>" for line in lines)
@@ -196,7 +196,7 @@ def _insert(
     column: int,
     cell: str,
 ) -> tuple[str, ...]:
-    """Return the cells with `cell` inserted before a column."""
+    """Return the cells with `cell` inserted before the column `index`."""
     return (*cells[:column], cell, *cells[column:])
 
 
@@ -322,7 +322,9 @@ def _interval_text(
 
 
 def footnotes(report: RunComparison) -> Iterator[str]:
-    """Yield notes below the table: why results were not compared or are unreliable, and bootstrap intervals."""
+    """Yield the notes below the table: why results were not compared, why they are
+    unreliable, and bootstrap intervals.
+    """
     compared = 0
     for run, name in _named_runs(report):
         prefix = f"{name} " if len(report.runs) > 1 else ""

@@ -34,7 +34,7 @@ class Partner:
     ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """The id in the run by the id in the baseline, for samples whose ids differ."""
     refused: str = ""
-    """The reason if the results cannot be compared, else empty."""
+    """The reason why the results cannot be compared; empty if they can."""
     notes: tuple[str, ...] = ()
 
 
@@ -102,7 +102,7 @@ def _same_task(
     name: str,
     tasks: Sequence[str],
 ) -> str | None:
-    """Return the task with the same name, ignoring prefixes and spelling."""
+    """Return the task whose name is the same, apart from prefixes and spelling."""
     if name in tasks:
         return name
     folded = _folded_task(name)

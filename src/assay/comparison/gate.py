@@ -53,7 +53,7 @@ class Check:
     difference: float | None = None
     """Run minus baseline; None for a limit that needs no baseline."""
     ci: tuple[float, float] | None = None
-    """The 95 % interval that decides: of the difference, or of the value."""
+    """The 95 % interval of the difference or of the value, by which the limit is decided."""
     n: int = 0
     is_anytime: bool = False
     """True if the interval is from a run that stopped early, and valid at every check of it."""
@@ -448,7 +448,7 @@ def _decide_value(
     result: Result,
     together: int,
 ) -> Check:
-    """Check a result's value against a bound that it must reach."""
+    """Check a result's value against the limit that it must reach."""
     check = Check(
         name,
         kind,
@@ -501,7 +501,7 @@ def _sound_run(
     folder: str | Path,
     policy: Policy,
 ) -> RunReader:
-    """Return the reader of a finished and undamaged run. Raise UsageError for any other."""
+    """Return the reader of a finished and undamaged run. Raise `UsageError` for any other run."""
     where = str(folder)
     try:
         reader = open_run(folder)

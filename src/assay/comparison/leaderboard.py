@@ -36,7 +36,7 @@ from .several import short_paths
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The range of ranks of a model, and the models that share them."""
+    """The range of ranks that a model may have, and the models that share them."""
 
     best: int
     worst: int
@@ -126,7 +126,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Models in rows, tasks in columns."""
+    """A leaderboard: its rows are models, its columns are metrics of tasks."""
 
     columns: tuple[Column, ...]
     entries: tuple[Entry, ...]
@@ -147,7 +147,7 @@ class Leaderboard:
 
     @property
     def overall(self) -> Mapping[str, Rank]:
-        """The ranks over all columns by model name; if there is a single column, its ranks."""
+        """The ranks over all columns by model name. If there is a single column, they are its ranks."""
         if len(self.columns) == 1:
             only = self.ranks.get(self.columns[0])
         else:
@@ -329,7 +329,7 @@ def _headlines(
     metrics: Sequence[str],
     tasks: Sequence[str],
 ) -> list[Result]:
-    """Return the first result of each task and model of a run, or the results with the requested names."""
+    """Return the first result of each task and model of a run, or the results of the requested metrics."""
     chosen: dict[tuple[str, str, str], Result] = {}
     for result in reader.results:
         if result.value is None or (
@@ -524,7 +524,9 @@ def _first_value(
     entry: Entry,
     columns: Sequence[Column],
 ) -> float:
-    """Return the value in the first column that the entry has, negated if lower is better; 0 if it has none."""
+    """Return the entry's value in the first column in which it has one, negated if
+    lower is better; 0 if it has none.
+    """
     for column in columns:
         if column in entry.numbers:
             result, _ = entry.numbers[column]

@@ -30,7 +30,7 @@ class Rule:
     guessing, or of an agent that does nothing.
     """
     metric: str | None = None
-    """The metric to check (default: the first one of the task in the table)."""
+    """The metric to check. By default it is the first metric of the task in the results table."""
 
     @property
     def decides(self) -> bool:

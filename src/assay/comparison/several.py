@@ -32,7 +32,9 @@ class RunComparison:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the runs, the baseline first: the shortest endings of their paths with which all are different."""
+        """Names of the runs, the baseline first: the shortest ending of each path that
+        distinguishes it from the others.
+        """
         return short_paths([self.baseline, *(Path(run.run) for run in self.runs)])
 
     @property
@@ -131,7 +133,9 @@ def compare(
 
 
 def short_paths(paths: Sequence[Path]) -> tuple[str, ...]:
-    """Return the shortest endings of paths with which all are different."""
+    """Return the shortest ending of each path that distinguishes it from the others:
+    `runs/a` and `runs/b` become `a` and `b`.
+    """
     longest = max((len(path.parts) for path in paths), default=0)
     for length in range(1, longest + 1):
         names = []

@@ -28,7 +28,7 @@ from ..summarizers.statistics.power_analysis import rounded_up
 from .comparing import compare_runs
 
 STEPS = (0.01, 0.02, 0.03, 0.05, 0.1)
-"""Differences for which the number of samples is printed, as shares of the scale."""
+"""The differences for which the required number of samples is printed, as shares of the scale."""
 CORRELATION = 0.5
 POWER = 0.8
 
@@ -41,7 +41,7 @@ class Scores:
     n: int
     mean: float
     deviation: float
-    """Standard deviation of the score of one sample; it allows for clusters of samples."""
+    """The standard deviation of the score of one sample, computed with clusters of samples taken into account."""
     is_binary: bool
     pairs: float | None
     """The share of samples on which two runs differ; None if scores are not right-or-wrong."""

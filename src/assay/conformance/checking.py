@@ -36,7 +36,7 @@ class Difference:
     """A value that differs from the official one."""
 
     case: str
-    """The number of the case from 1, or `corpus`."""
+    """The number of the case, from 1; or `corpus` for the results over all cases."""
     number_name: str
     official: Any
     ours: Any

@@ -60,7 +60,7 @@ def _not_a_list(
     cell: str,
     column: str | None,
 ) -> RowFault:
-    """Return the fault of a cell in brackets that is not a list of texts, such as `[1, 2` or `{'a': 1}`."""
+    """Return the fault of a cell that begins like a list but is not a list of texts, such as `[1, 2` or `{'a': 1}`."""
     return RowFault(
         f"not a list of texts: {shorten(cell)}",
         column=column,
@@ -79,7 +79,7 @@ EXACT_INTEGERS = 2**53
 
 
 def as_input(value: object, column: str) -> str | tuple[Message, ...]:
-    """Return the question of a row, from a cell that holds text or a list of messages."""
+    """Return the question of a row: the text or the list of messages in a cell."""
     if isinstance(value, str):
         return value
     if (
@@ -97,7 +97,7 @@ def as_input(value: object, column: str) -> str | tuple[Message, ...]:
 
 
 def is_missing(value: object) -> bool:
-    """Return True if a cell has no value: null, or NaN, which tables of numbers use for it."""
+    """Return True if a cell has no value: null, or NaN, which tables of numbers have instead of null."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 

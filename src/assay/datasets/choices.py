@@ -21,11 +21,11 @@ from .faults import RowFault
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MARKED_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
-"""A letter in a form that some benchmarks use for the right answer: `(A)` or `A.`"""
+"""A letter as some benchmarks write the right answer: `(A)` or `A.`"""
 Way = Literal["text", "letter", "index", "number"]
 """How a right answer is read: as an option's text, its letter, its index from 0, or its number from 1."""
 WAYS: tuple[Way, ...] = ("letter", "text", "index", "number")
-"""The ways in the order in which they are tried if nothing says how right answers are read."""
+"""The order in which the ways to read a right answer are tried if no setting, column or row decides."""
 
 
 class TwoReadings(RowFault):

@@ -71,13 +71,13 @@ CONVENTION: dict[str, tuple[str, ...]] = {
     "weight": (),
 }
 ANSWER = "answer"
-"""The setting that says how the column of the right option is read."""
+"""The setting that defines how the column of the right option is read."""
 OPTION_PREFIXES = ("option", "choice", "opt", "op")
 # option_a, optionA, "Option A", choice_b, opa
 OPTION_COLUMN = re.compile(
     rf"(?P<prefix>{'|'.join(OPTION_PREFIXES)})[ _-]?(?P<letter>[a-z])", re.IGNORECASE
 )
-"""Pattern of the names of columns that hold one option each, such as `option_a`."""
+"""A pattern for the names of columns with one option each, such as `option_a`."""
 PARTS = (*CONVENTION, *KINDS, ANSWER)
 LISTED = frozenset({"choices", *KINDS})
 """Roles for which several columns may be named, separated by commas."""
@@ -114,7 +114,7 @@ class Columns:
     group: str | None = None
     cluster: str | None = None
     weight: str | None = None
-    """The column that says how much a row counts. Used only if the user names it."""
+    """The column with the weight of a row. Used only if the user names it."""
     answer: Way | None = None
     """How a right answer that may be read in several ways is read, by the setting or by the other rows."""
     instead: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
@@ -448,7 +448,7 @@ def _single_columns(
     settings: Mapping[str, str],
     folded: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the column of each role that uses a single column: from the settings, or else by its usual name."""
+    """Return the column for each role that has a single column: from the settings, or by its usual name."""
     usual = {
         part: next((folded[name] for name in names if name in folded), None)
         for part, names in CONVENTION.items()
@@ -490,7 +490,10 @@ def _find_choices(
     unclaimed: Sequence[str],
     setting: str | None,
 ) -> tuple[str | None, tuple[str, ...], list[str]]:
-    """Return the column with a list of options, or the columns with one option each, and the missing columns."""
+    """Return the columns of the options, and the missing ones.
+
+    The options are in one column with a list, or in one column each.
+    """
     if setting is not None:
         requested = column_list(setting, names)
         absent = [name for name in requested if name not in names]

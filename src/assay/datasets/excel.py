@@ -133,7 +133,7 @@ def _write_exact(
 
 
 def _read_exact(sheet: "Worksheet") -> dict[tuple[int, int], str]:
-    """Return the texts of the second sheet by row and column of the first."""
+    """Return the texts of the second sheet, by row and column in the first sheet."""
     encoded: dict[tuple[int, int], str] = {}
     for row, column, piece in sheet.iter_rows(values_only=True):
         position = (int(row), int(column))

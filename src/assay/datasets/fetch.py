@@ -127,7 +127,7 @@ class _Plug:
         self._plug.sendall(data)
 
     def close(self) -> None:
-        """Close the connection as soon as no reader uses it."""
+        """Close the connection when the last reader is closed."""
         self._plug.close()
 
 

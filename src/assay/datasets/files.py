@@ -45,7 +45,7 @@ DESCRIPTIONS = frozenset(
 
 
 def format_of(path: Path) -> str | None:
-    """Return the format that the file name gives, or `None` if assay cannot read it."""
+    """Return the format of a file by its name; None if assay cannot read it."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()

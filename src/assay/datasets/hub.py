@@ -73,7 +73,7 @@ class HubRows:
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """The column names, or None if the library does not know them."""
+        """The column names; None if the library does not provide them."""
         names = getattr(self.data, "column_names", None)
         return tuple(names) if names else None
 
@@ -190,7 +190,7 @@ def _load(
     split: str | None,
     text: str,
 ) -> "Dataset | DatasetDict":
-    """Return the dataset as the library streams it: the rows of one split, or of all splits by name."""
+    """Return the dataset from the library, for streaming: the rows of one split, or of all splits by name."""
     if importlib.util.find_spec("datasets") is not None and not hub_can_be_reached():
         raise DataError(
             "cannot load from the hub: it cannot be reached from this machine",

@@ -211,7 +211,7 @@ class _Scanner:
         return bool(chunk)
 
     def next_byte(self) -> bytes:
-        """Return the next byte that is not white space, without moving past it; empty at the end."""
+        """Return the next byte that is not white space, without moving past it; empty at the end of the file."""
         while True:
             while self.place < len(self.buffer):
                 if self.buffer[self.place] not in _SPACE:
@@ -221,7 +221,7 @@ class _Scanner:
                 return b""
 
     def byte_after(self) -> bytes:
-        """Return the first byte after the current one that is not white space; empty at the end."""
+        """Return the first byte after the current one that is not white space; empty at the end of the file."""
         while True:
             match = _VISIBLE.search(self.buffer, self.place + 1)
             if match is not None:

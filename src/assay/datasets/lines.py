@@ -28,7 +28,7 @@ ZSTD_SKIPPED = 0x184D2A50
 COMPRESSED = (".gz", ".zst")
 
 Line = tuple[int, int, bytes | None]
-"""Line number from 1, byte offset, and the line including its line end; `None` for a line over the row limit."""
+"""The line number from 1, the byte offset, and the line with its line end; None for a line over the row limit."""
 
 
 def is_compressed(path: Path) -> bool:

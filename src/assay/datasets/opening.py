@@ -1,4 +1,4 @@
-"""Open the data that a task names and return `Samples`."""
+"""Open the data of a task as `Samples`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

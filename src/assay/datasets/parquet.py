@@ -60,7 +60,7 @@ class Parquet:
 
     @property
     def known_length(self) -> int:
-        """The row count in the footer."""
+        """The number of rows, from the footer of the file."""
         self._load()
         return self._length
 
@@ -228,7 +228,7 @@ class Arrow(Parquet):
 
 
 class _Opened:
-    """Record batches of a memory-mapped file, with the interface of pyarrow's Parquet file."""
+    """The record batches of a memory-mapped file, with the interface of pyarrow's Parquet file."""
 
     def __init__(
         self,

@@ -74,7 +74,7 @@ def convert_row(
 ROW_BITS = 40
 OnDuplicate = Literal["error", "first", "suffix"]
 Find = Callable[[tuple[str, ...], Columns | None], Columns]
-"""Function that returns the mapping for rows with these columns, given the mapping of the first rows."""
+"""A function that returns the mapping for rows with these columns, given the mapping of the first rows."""
 Decide = Callable[[Sequence[Way]], Way | None]
 """Function that reads all rows and returns which of several ways a right answer is meant in; `None` if that is open."""
 

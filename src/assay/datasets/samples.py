@@ -61,7 +61,7 @@ class Samples:
     """A task's own function from a row to a sample, used instead of the column mapping."""
     where: str = ""
     reach: Reach = ANYWHERE
-    """The files and URLs that rows may name. Relative names start from the folder of each shard."""
+    """The files and URLs that rows may name. Relative names belong to the folder of each shard."""
     subset: str = ""
     """The tag of samples to read, in lower case with `_` between words; empty reads all."""
     shuffle_choices: int | None = None
@@ -456,7 +456,7 @@ def _in_subset(
 
 
 def folded_value(text: str) -> str:
-    """Return a tag's value as it is written in the name of a subset: lower case, `_` between words."""
+    """Return a tag's value as written in the name of a subset: lower case, `_` between words."""
     return re.sub(r"\W+", "_", text.lower()).strip("_")
 
 
@@ -486,7 +486,7 @@ def _signs(path: Path) -> dict[str, Any]:
 
 
 def _file_sign(path: Path) -> str:
-    """Return the digest of a small file, or of the size and first bytes of a large one."""
+    """Return the digest of a file. Of a large file, only its size and first bytes are hashed."""
     size = path.stat().st_size
     if size <= SMALL_FILE_BYTES:
         return file_digest(path)

@@ -31,7 +31,7 @@ def without_decoding(data: object) -> object:
 
 
 class _Rows(Protocol):
-    """Protocol with the members of the library's `Dataset` that are used here."""
+    """The interface of the library's `Dataset` that is used here."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
@@ -43,7 +43,7 @@ class _Rows(Protocol):
 class RatedRows:
     """The library's data, with the declared sampling rate added to audio cells.
 
-    Other attributes are those of the data.
+    All other attributes are those of the library's object.
     """
 
     def __init__(

@@ -128,7 +128,7 @@ class Trackio:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables during the block, unless the user has set them."""
+    """Set environment variables during the block. Those that the user has set are not changed."""
     added = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(added)
     try:

@@ -153,9 +153,9 @@ def moment_of(seconds: object) -> str | None:
 
 
 LARGEST_ENTRY = 1 << 30
-"""Maximum bytes of one entry of an archive after decompression."""
+"""Maximum bytes of one unpacked entry of an archive."""
 MOST_EXPANSION = 300
-"""Maximum ratio between the size of all entries after decompression and the size of the archive."""
+"""Maximum ratio between the total unpacked size of an archive and its own size."""
 SPARE_BYTES = 64 << 20
 """The size to which any archive may unpack, regardless of the ratio."""
 MOST_ENTRIES = 4_000_000

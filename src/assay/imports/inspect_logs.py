@@ -45,7 +45,7 @@ _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONHOME")
 
 
 def is_inspect_log(path: Path) -> bool:
-    """Return True for a `.eval` file, or for a JSON file that begins with the keys of a log."""
+    """Return True for a `.eval` file, or for a JSON file whose first keys are those of a log."""
     if not path.is_file():
         return False
     if path.suffix == ".eval":
@@ -126,7 +126,7 @@ def _fault(
 
 
 class _Log:
-    """A log, described by its header. Its samples are read later."""
+    """A log of inspect_ai, of which only the header was read. Its samples are read when they are needed."""
 
     def __init__(
         self,
@@ -246,7 +246,10 @@ def sample_of(
     plain: Mapping[str, Any],
     scorers: Sequence[str],
 ) -> ForeignSample:
-    """Return a sample of a log. A failed sample has no verdict; if the model gave no answer, it has an error."""
+    """Return a sample of a log. A failed sample has no verdict.
+
+    If the model gave no answer, the sample has an error.
+    """
     error = mapping(plain.get("error")).get("message")
     prompt = _prompt(plain)
     scores = tuple(_scores(mapping(plain.get("scores"))))

@@ -100,7 +100,7 @@ class ForeignRun:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of results of another tool: how to recognise and read it."""
+    """A format for results of another tool, with the functions that recognise and read it."""
 
     tool: str
     """The name of the tool in messages and `run.json`."""

@@ -54,7 +54,7 @@ def _decode_stream(
     audio: Audio,
     limits: Limits,
 ) -> "tuple[list[Floats], int]":
-    """Decode the first audio stream of a file, and stop as soon as it is too long."""
+    """Decode the first audio stream of a file. Stop as soon as it exceeds the limit."""
     import numpy as np
 
     pieces: list[Floats] = []

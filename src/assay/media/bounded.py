@@ -77,7 +77,7 @@ def decode(
 
 
 class WorkerLost(Exception):
-    """Raised if the worker ended, or was killed, before it answered."""
+    """Raised if the worker ended, or was killed, before it replied."""
 
 
 class Worker:
@@ -110,7 +110,7 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """True if the worker can take a request."""
+        """True if the worker process can accept a request."""
         return self.owner == os.getpid() and self._process.poll() is None
 
     def ask(

@@ -19,7 +19,7 @@ RARE_IMAGES = frozenset({"avif", "heic", "jxl", "jp2", "ppm", "ico"})
 """Image formats whose headers assay does not read. Only a decoder can check them."""
 IMAGE_FORMATS = frozenset(IMAGE_READERS) | RARE_IMAGES
 CONTAINERS = frozenset({"mp4", "m4a", "webm", "matroska", "aac", "amr", "asf"})
-"""Audio formats that PyAV reads and libsndfile does not."""
+"""Audio formats that PyAV can read but libsndfile cannot."""
 AUDIO_FORMATS = CONTAINERS | {
     "wav",
     "flac",

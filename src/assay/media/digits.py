@@ -30,7 +30,7 @@ DARKEST = 16
     eq=False,
 )
 class Half:
-    """One half of the images: their pixels, as rows of 64 numbers from 0 to 1, and their labels."""
+    """One half of the images: their pixels as rows of 64 numbers from 0 to 1, and their labels."""
 
     pixels: "Floats"
     labels: "Labels"

@@ -88,7 +88,7 @@ class _WavFormat(NamedTuple):
     rate: int = 0
     bytes_a_second: int = 0
     block: int = 0
-    """Bytes of one block, which holds one frame, or many frames for a compressed format."""
+    """The size of a block in bytes. A block has one frame, or many frames in a compressed format."""
 
 
 def _wav_facts(
@@ -208,7 +208,7 @@ def w64(data: bytes) -> Facts:
 
 
 def au(data: bytes) -> Facts:
-    """Return the format of an AU file, Sun's format. A length of -1 means that the writer did not know the length."""
+    """Return the format of an AU file, Sun's format. A length of -1 means that it was unknown to the writer."""
     if len(data) < 24:
         raise Broken("the AU ends inside its header")
     if data[:4] == b".snd":
@@ -309,7 +309,7 @@ def png(data: bytes) -> Facts:
 
 
 def jpeg(data: bytes) -> Facts:
-    """Return width and height. Raise `Broken` unless the scans end with their own end-of-image marker."""
+    """Return width and height. Raise `Broken` if no end-of-image marker follows the scans."""
     size: tuple[int, int] | None = None
     offset = 2
     while offset + 4 <= len(data):
@@ -378,7 +378,7 @@ def _color_table_size(flags: int) -> int:
 
 
 def webp(data: bytes) -> Facts:
-    """Return width and height, and more than one frame for an animation. Raise `Broken` if the file is too short."""
+    """Return width and height, and for an animation more than one frame. Raise `Broken` if the file is too short."""
     riff_size(data, "WebP")
     chunk = data[12:16]
     body = data[20:]

@@ -43,7 +43,10 @@ def inspect_video(
     video: Video,
     limits: Limits = DEFAULT_LIMITS,
 ) -> VideoFacts:
-    """Return number of frames, frame rate, width and height of a video. A separate process reads the file."""
+    """Return the number of frames, the frame rate, the width and the height of a video.
+
+    The file is read in a separate process.
+    """
     from .bounded import decode
 
     check_media(video, limits)
@@ -58,7 +61,7 @@ def decode_frames(
 ) -> "Pixels":
     """Return the frames with these indexes as an array with the shape (frames, height, width, 3).
 
-    A separate process does the work.
+    The file is decoded in a separate process.
     """
     import numpy as np
 

@@ -141,7 +141,7 @@ def _limit_for_good() -> None:
 
 
 def _limit(memory: int, seconds: float) -> None:
-    """Limit the address space, and the processor time from now on."""
+    """Limit the address space of the process, and its processor time from now on."""
     try:
         import resource
     except ImportError:

@@ -31,7 +31,7 @@ class Named:
     task: str | None = None
     """The task whose answers are used, if the file is the results of another tool with several tasks."""
     are_usual: bool = False
-    """True if all columns have their default names, so that the file may be the results of another tool."""
+    """True if all columns have their default names. Only then may the file be the results of another tool."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ class Predictions:
         epoch: int,
         round: int,
     ) -> Mapping[str, Any]:
-        """Return what the answer depends on besides the prompt: the file's row for the sample."""
+        """Return the file's row for the sample, on which the answer depends besides the prompt."""
         row = self._row(id, epoch, round)
         if row is None:
             digest = None
@@ -326,7 +326,7 @@ def _find_file(file: str) -> Path:
 
 
 def _are_two_files(path: Path, other: Path) -> bool:
-    """Return True if both files exist and differ."""
+    """Return True if both files exist and their contents differ."""
     if not path.is_file() or not other.is_file():
         return False
     return file_digest(path) != file_digest(other)

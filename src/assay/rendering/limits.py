@@ -90,7 +90,7 @@ def charge_output(value: object) -> object:
 
 
 def join_pieces(pieces: Iterable[str]) -> str:
-    """Return pieces of text joined. Raise as soon as they exceed the limit."""
+    """Return pieces of text joined to one. Raise as soon as they exceed the limit."""
     parts: list[str] = []
     for piece in pieces:
         spend(len(piece))
@@ -141,7 +141,7 @@ def check_operator(
 
 
 def _spend_on_repetition(value: object, times: object) -> None:
-    """Charge the budget for `value * times` if this repeats a sequence."""
+    """Charge the budget for `value * times`, if this repeats a text or a list."""
     if isinstance(value, (str, list, tuple)) and isinstance(times, int):
         spend(len(value) * max(times, 0))
 

@@ -40,7 +40,7 @@ class Shown:
         return f"\ufdd0{len(self.media) - 1}\ufdd1"
 
     def parts(self, text: str) -> tuple[Part, ...]:
-        """Return a rendered text as parts, with media instead of their marks."""
+        """Return a rendered text as parts, in which media replace their marks."""
         text = self._unescaped(text)
         if "\ufdd0" not in text:
             return (Text(text),)
@@ -77,7 +77,7 @@ class Shown:
         return found[0]
 
     def only(self, text: str) -> Media | None:
-        """Return the medium if a text consists of exactly one mark, else None."""
+        """Return the medium if a text consists of its mark, else None."""
         match = _MARK.fullmatch(text.strip())
         if match and int(match[1]) < len(self.media):
             return self.media[int(match[1])]
@@ -210,7 +210,7 @@ def _plain_object(
 
 
 def plain_key(key: object) -> object:
-    """Return a dictionary key converted for templates."""
+    """Return a dictionary key converted to a JSON type for templates."""
     if type(key) in _EXACT:
         return key
     return str(key)
@@ -220,5 +220,5 @@ def plain_values(
     values: Mapping[str, Any] | Sequence[Any],
     media: Shown | None = None,
 ) -> object:
-    """Return rows or messages of another toolkit converted for templates."""
+    """Return rows or messages of another toolkit converted to JSON types for templates."""
     return plain_value(values, media or Shown())

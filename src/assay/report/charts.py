@@ -38,7 +38,7 @@ OUTCOME_LOOKS = {
 }
 BINS = 24
 LOG_RATIO = 20
-"""A logarithmic axis is used if the largest number is at least this many times the smallest."""
+"""A logarithmic axis is used if the largest value divided by the smallest is at least this."""
 NAMED_DOTS = 10
 """The maximum number of labels in a scatter plot. Dots with the largest change are labelled."""
 DOT_NAME_LENGTH = 24
@@ -369,7 +369,7 @@ def scatter(
     *,
     higher_is_better: bool = True,
 ) -> Markup | None:
-    """Return a scatter plot of groups in two runs; above the diagonal the later run is higher."""
+    """Return a scatter plot of groups in two runs. For dots above the diagonal, the later run has the higher value."""
     if len(points) < 2:
         return None
     values = []
@@ -515,7 +515,7 @@ class Interval(NamedTuple):
 
 
 NAMES_WIDTH, NUMBERS_WIDTH = 200.0, 150.0
-"""Pixels for the names left of the tracks in `interval_rows`, and for the numbers right of them."""
+"""The widths in pixels of the names to the left of the tracks in `interval_rows`, and of the numbers to the right."""
 LONGEST_NAME = 34
 
 

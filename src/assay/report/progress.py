@@ -273,7 +273,7 @@ def _replicas(
     states: Mapping[int, str],
     restarts: int,
 ) -> str:
-    """Return how many replicas of a model work, and how many wait for a process, a node or weights."""
+    """Return how many replicas of a model are working, and how many wait for a process, a node or weights."""
     counts = Counter(states.values())
     up = counts["ready"] + counts["working"]
     parts = [f"{up} of {len(states)} replicas"]

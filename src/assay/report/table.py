@@ -26,7 +26,7 @@ HEADINGS = (
 FLOOR_HEADING = "Floor"
 """The heading of the column with floors or chance levels. It comes before `n / expected`."""
 NUMBERS = frozenset({"", "Value", "95 % interval", FLOOR_HEADING, "n / expected"})
-"""Columns that keep their width on a narrow terminal."""
+"""Columns whose width is kept on a narrow terminal."""
 RIGHT = frozenset({"Value", "n / expected"})
 REASON = "n" * 16
 """A placeholder with the minimum width of the column that explains missing values."""
@@ -96,7 +96,7 @@ def format_interval(result: Result) -> str:
 
 
 def format_failures(result: Result) -> str:
-    """Return `3 unparsed, 1 model_error`, with bounds and a flag if samples are unresolved."""
+    """Return the failures as text, `3 unparsed, 1 model_error`, with bounds and a flag if samples are unresolved."""
     counts = []
     for name, count in result.outcomes.items():
         if name != "scored" and count:
@@ -329,7 +329,7 @@ def _table(
 
 
 def _groups_of(result: Result, tag: str) -> dict[str, Result]:
-    """Return the group results of one metric by the values of a tag."""
+    """Return one metric's results for the groups of a tag, by the value of the tag."""
     groups = result.groups.get(tag)
     if not isinstance(groups, Mapping):
         return {}

@@ -1,1 +1,1 @@
-"""Scorers: registered functions and frozen dataclasses that judge one output of a model."""
+"""Scorers: functions and frozen dataclasses that score one output of a model, registered by name."""

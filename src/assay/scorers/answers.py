@@ -1,4 +1,4 @@
-"""Helpers of text scorers: the accepted answers of a sample, and the scores of outputs without an answer."""
+"""Helpers of text scorers: read the accepted answers of a sample, and score outputs without an answer."""
 
 import json
 import re
@@ -180,7 +180,7 @@ class AgainstTargets:
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     compares_text: ClassVar[bool] = False
-    """True if every character counts. The run's notes then count answers that differ from a target only in spelling."""
+    """True if the scorer compares every character. The run's notes then count answers that differ only in spelling."""
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)

@@ -88,7 +88,7 @@ class Asked(GivenModels, LikeInner):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The kind of medium that the specialist gets."""
+        """The kind of medium that is sent to the specialist."""
         return (self.expects,)
 
     def __post_init__(self) -> None:
@@ -174,7 +174,7 @@ async def ask_specialist(
     parts: tuple[Part, ...],
     produces: str = "json",
 ) -> Output:
-    """Send text and media to the model under a role, and return its reply. Raise `ModelError` if there is none."""
+    """Send text and media to the model with a role, and return its reply. Raise `ModelError` if there is none."""
     prompt = Prompt((Message("user", parts),), produces=(produces,))
     return await ask_model(models, role, prompt, GenerateOptions(temperature=0.0))
 

@@ -1,4 +1,4 @@
-"""Helper models that the run provides to a scorer by role, and the calls for asking them.
+"""Helper models that the run provides to a scorer by role, and the calls that send them questions.
 
 A scorer names roles in `needs` and finds the models in its field `models`:
 
@@ -29,7 +29,7 @@ from ..core import (
 )
 
 PLAIN_OPTIONS = DEFAULT_OPTIONS.set(temperature=0.0)
-"""The options for a question in plain text: temperature 0, unless the call sets another."""
+"""The default options for questions to helper models: temperature 0."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class GivenModels:
 
 
 class GivenModel(ABC):
-    """One helper model as a scorer uses it: `reply = await self.models[role].ask(text)`."""
+    """A helper model for a scorer: `reply = await self.models[role].ask(text)`."""
 
     role: str
 
@@ -55,7 +55,7 @@ class GivenModel(ABC):
         prompt: Prompt,
         options: GenerateOptions | None = None,
     ) -> Output:
-        """Return the model's answer to a prompt. If there is none, its `error` gives the reason."""
+        """Return the model's answer to a prompt. If the model gave none, `error` of the output has the reason."""
 
     def ask(
         self,
@@ -92,7 +92,7 @@ class GivenModel(ABC):
         more: tuple[Any, ...],
         options: GenerateOptions | None,
     ) -> tuple[GenerateOptions | None, list[Media]]:
-        """Return the generation options and the media among the further arguments."""
+        """Return the generation options and the media among the positional arguments of `ask`."""
         media: list[Media] = []
         for argument in more:
             if isinstance(argument, GenerateOptions):
@@ -133,7 +133,7 @@ class GivenModel(ABC):
         return Prompt((instructions, *messages))
 
     def _refuse(self, argument: object) -> NoReturn:
-        """Raise an error for an argument that cannot be part of a question; the message shows a correct call."""
+        """Raise an error for an argument that is neither text nor media. Its message contains a correct call."""
         fix = f"await self.models[{self.role!r}].ask(text), or ask(text, image, …), or a list of messages"
         if isinstance(argument, Output):
             fix = "pass output.text, or its media: ask(text, *output.media)"
@@ -142,7 +142,7 @@ class GivenModel(ABC):
         raise UsageError(f"a model cannot be asked {shorten(argument)}", fix=fix)
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
-        """Raise an error that names the right call: `ask`."""
+        """Raise an error that names the correct call, `ask`."""
         raise UsageError(
             f"the model under the role {self.role!r} cannot be called",
             fix=f"reply = await self.models[{self.role!r}].ask(text)",

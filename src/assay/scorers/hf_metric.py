@@ -1,7 +1,8 @@
 """Use a metric written for Hugging Face `evaluate`, from a file on this machine.
 
-By naming the file, the user agrees to run it. Nothing is looked up on a hub: a name that is not a local path is an
-error before the run. The metric scores the whole set at once, so its result has no interval.
+By naming the file, the user agrees to run it. Nothing is looked up on the hub: a name
+that is not a local path is an error before the run. The metric scores the whole set at
+once, so its result has no interval.
 """
 
 import inspect
@@ -31,7 +32,7 @@ class HfMetric:
     """The values that an `evaluate` metric computes for all answers and targets together."""
 
     path: str
-    """The metric's Python file, or a folder that contains it under the folder's name: `rouge` for `rouge/rouge.py`."""
+    """The metric's Python file, or a folder with a file of the same name: `rouge` for `rouge/rouge.py`."""
     cast: str = "text"
     """The type to which answers and targets are converted: `text`, `int` or `float`."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -51,7 +52,7 @@ class HfMetric:
             )
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, float]:
-        """Return the metric's results by name, without those that are lists or texts."""
+        """Return those results of the metric that are numbers, by name."""
         predictions = [self._cast(output.text, sample) for sample, output in rows]
         references = [self._reference(sample) for sample, _ in rows]
         with TemporaryDirectory() as folder:
@@ -69,7 +70,9 @@ class HfMetric:
         return scores
 
     def _metric_class(self) -> "type[Metric]":
-        """Return the metric class of the file. `evaluate.load` would copy the file to a cache first."""
+        """Return the metric class in the file. It is imported here, because
+        `evaluate.load` would first copy the file to a cache.
+        """
         evaluate = _EVALUATE.library("evaluate", "scorer 'hf_metric'")
         module = load_file(self._file())
         candidates = []
@@ -93,7 +96,7 @@ class HfMetric:
         return path
 
     def _reference(self, sample: Sample) -> object:
-        """Return the reference of a sample, or a list of several."""
+        """Return the reference of a sample, or the list of its references."""
         # Two spellings of one number are one reference.
         targets = list(
             dict.fromkeys(self._cast(str(target), sample) for target in sample.targets)

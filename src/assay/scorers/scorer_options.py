@@ -1,4 +1,4 @@
-"""Checks that scorers make before a run: the values of an option, and optional packages and programs."""
+"""Checks before a run: the values of a scorer's option, and the packages and programs that it needs."""
 
 import importlib.util
 import shutil

@@ -65,7 +65,7 @@ class BatchLog:
         task: str,
         model: str,
     ) -> list[LoggedBatch]:
-        """Return the batches of a task and model whose answers may be missing in the journal."""
+        """Return the batches of a task and model whose answers may be missing from the journal."""
         return [
             batch
             for batch in self.batches.values()
@@ -102,7 +102,7 @@ class BatchLog:
         batch: LoggedBatch,
         journal: Path,
     ) -> None:
-        """Record that all answers of a batch are in the journal, which is synced first."""
+        """Record that all answers of a batch are in the journal. The journal is synced first."""
         try:
             sync_to_disk(journal)
         except OSError as error:

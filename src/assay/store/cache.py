@@ -133,7 +133,7 @@ class ResponseCache:
 
     @contextmanager
     def _explaining_errors(self) -> Iterator[None]:
-        """Turn errors of the database into errors with a fix."""
+        """Convert errors of the database to errors with a fix."""
         try:
             yield
         except (OSError, sqlite3.Error) as error:

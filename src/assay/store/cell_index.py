@@ -24,7 +24,7 @@ class AnswerRemarks(NamedTuple):
     answer_room: Any = None
     notes: Any = None
     cut_answers: int = 0
-    """Number of candidates that ended because of max_tokens."""
+    """The number of candidates that ended because of `max_tokens`."""
     has_reasoning: bool = False
 
 
@@ -279,7 +279,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         return NOWHERE
 
     def succeeded(self) -> Iterator[tuple[str, int]]:
-        """Yield the key and the offset of every answer that did not fail."""
+        """Yield the request key and the offset of every answer that did not fail."""
         for number, offset in enumerate(self._offsets):
             if offset >= 0 and not self._failed[number]:
                 yield self._keys[number], offset

@@ -132,7 +132,7 @@ def data_frame(
     rows: Iterable[Mapping[str, Any]],
     columns: Iterable[str] | None = None,
 ) -> "pandas.DataFrame":
-    """Return rows as a pandas data frame. If pandas is missing, raise an error that says what to install."""
+    """Return rows as a pandas data frame. If pandas is missing, raise an error with the install command."""
     pandas = library("pandas", "pandas, which makes data frames,", "'assay[guests]'")
     return pandas.DataFrame(
         list(rows), columns=None if columns is None else list(columns)

@@ -96,7 +96,7 @@ class AnswersByKey:
         self._offsets = array("q")
 
     def get(self, key: str) -> Answered | None:
-        """Return the answer to the request with this key, or None."""
+        """Return the answer to the request with this key; None if there is none."""
         offset = self._search(key)
         if offset < 0:
             return None

@@ -25,7 +25,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class Layout:
-    """The paths of one run folder. The module docstring explains each file."""
+    """The paths of one run folder. The docstring of the module describes each file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -36,7 +36,7 @@ class Merged:
     lines: int
     media: int
     damaged: int
-    """Number of unreadable lines that were left out. The next run asks or scores their samples again."""
+    """The number of unreadable lines that were left out. The next run answers or scores their samples again."""
 
 
 def merge_runs(

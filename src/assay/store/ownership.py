@@ -201,7 +201,7 @@ def is_lock(path: Path, *, may_be_empty: bool = False) -> bool:
 
 
 def is_draft(path: Path) -> bool:
-    """Return True if a file is a draft of a derived file or of `.lock`, or if it has just disappeared."""
+    """Return True if a file is a draft of a derived file or of `.lock`, or if it was removed meanwhile."""
     named = _DRAFT.fullmatch(path.name)
     if named is None or path.is_symlink():
         return False

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The samples and epochs that a summary counted.
+    """The samples and epochs that are counted in a summary.
 
     The journal may have more, for example from a run with another limit.
     """
@@ -266,7 +266,7 @@ class RunReader:
         return len(lost)
 
     def view(self, task: str, model: str) -> "View":
-        """Return the samples and epochs of a task × model that the last summary counted."""
+        """Return the samples and epochs of a task × model that are counted in the last summary."""
         if self._views is None:
             entries = self.summary.get("counted", ())
             self._views = {
@@ -281,7 +281,7 @@ class RunReader:
         model: str,
         place: tuple[str, int],
     ) -> list[OutputRecord]:
-        """Return the rounds of a sample and epoch that the last summary counted."""
+        """Return the rounds of a sample and epoch that are counted in the last summary."""
         stored = self.index.cell(task, model).answers.get(place, ())
         counted = stored[: self.view(task, model).rounds.get(place)]
         return [self.index.output(answer) for answer in counted if answer is not None]
@@ -497,7 +497,7 @@ class RunWriter:
 
     @property
     def repair(self) -> Repair:
-        """What was wrong with the journal when it was opened."""
+        """The faults found when the journal was opened."""
         return Repair(self._torn_bytes, self.index.damaged, self.index.damaged_range)
 
     def scores_at(self, offsets: Sequence[int]) -> Scores:
@@ -568,7 +568,7 @@ class RunWriter:
         write_json(self.layout.manifest, signed(plain) if self._signs else plain)
 
     def _check_in_place(self) -> None:
-        """Raise if the folder was moved or removed since it was opened, because the open journal would follow it."""
+        """Raise if the folder was moved or removed since it was opened: the open journal would be written elsewhere."""
         if not self.layout.journal.exists():
             raise DiskFull(
                 "the run folder was moved or removed while the run wrote to it",

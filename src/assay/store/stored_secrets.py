@@ -225,7 +225,7 @@ class Redactor:
 
 
 def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
-    """Return the spellings without those that contain another one. A search for the shorter one finds them too."""
+    """Return the search texts without those that contain another one. A search for the shorter one finds them too."""
     shortest: list[bytes] = []
     for form in sorted(set(forms), key=len):
         if not any(shorter in form for shorter in shortest):

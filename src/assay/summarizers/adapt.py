@@ -189,7 +189,7 @@ class Adapted:
         return [replace(result, flags=(*result.flags, *unheard)) for result in results]
 
     def _numbers(self, value: object, path: str) -> Iterator[tuple[str, float]]:
-        """Yield the dotted name and the value of each number in what the user's function returned."""
+        """Yield the dotted name and the value of each number in the return value of the user's function."""
         if isinstance(value, Mapping):
             for key, inner in value.items():
                 yield from self._numbers(inner, f"{path}.{key}" if path else str(key))
@@ -245,9 +245,10 @@ class Adapted:
 
 
 def adapt_summarizer(thing: object, name: str) -> Summarizer:
-    """Return a user's object as a summarizer: a function of the records, or of the records and the context.
+    """Return a user's function or object as a summarizer, which takes the records and the context.
 
-    assay's own summarizers are returned unchanged: they have two parameters and return results.
+    assay's own summarizers are returned unchanged: they have two parameters and return
+    results.
     """
     if not callable(thing) or inspect.isclass(thing):
         raise SummarizerError(

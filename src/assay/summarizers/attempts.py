@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def pools(summarizer: T) -> T:
-    """Mark a summarizer for which every answer counts separately, without a reducer."""
+    """Mark a summarizer in which every answer counts separately, so that no reducer is applied."""
     summarizer.pools = True  # type: ignore[attr-defined]
     return summarizer
 
@@ -86,7 +86,7 @@ def _width(
     records: Iterable[ScoreRecord],
     default: int,
 ) -> int:
-    """Return the number of answers per request, read from the first request that was answered."""
+    """Return the number of answers per request, as in the first request that was answered."""
     answered = (
         record
         for record in records
@@ -144,7 +144,7 @@ def _outcome_of(
     record: ScoreRecord,
     number: float | None,
 ) -> str:
-    """Return the outcome of a candidate whose record does not list outcomes."""
+    """Return the outcome of one candidate of a record that does not have the outcomes of its candidates."""
     if number is not None:
         return Outcome.SCORED.value
     if record.outcome in UNRESOLVED:

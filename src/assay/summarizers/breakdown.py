@@ -1,4 +1,4 @@
-"""Breakdowns: a result for each value of each tag, and the macro and micro mean over these results."""
+"""Breakdowns: a result for each value of each tag, and the macro and micro mean of these results."""
 
 import math
 import re

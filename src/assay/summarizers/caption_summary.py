@@ -204,7 +204,7 @@ def bleu_from(sums: "Floats", order: int = ORDERS) -> "Floats":
 
 def _rouge(record: ScoreRecord) -> Sequence[float] | None:
     # The runner puts the scorer's name before the names of its values.
-    """Return the ROUGE-L of a record and the weight 1; None if the record has no counts."""
+    """Return the ROUGE-L of a record with weight 1; None if the record has no counts."""
     value = next(
         (
             number

@@ -39,7 +39,7 @@ class Pool:
     outcomes: Counter[str] = field(default_factory=Counter)
     lacking: int = 0
     groups: dict[str, dict[str, "array[int]"]] = field(default_factory=dict)
-    """For each tag and value, the indices of the answers that have it."""
+    """For each tag and value, the indices of the answers with it."""
     sample_of: "array[int]" = field(default_factory=lambda: array("L"))
     samples: dict[str, int] = field(default_factory=dict)
     clusters: dict[str, int] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Pool:
         return np.asarray(self.counts, float).reshape(len(self.units), -1)
 
     def ratio(self, rows: Sequence[int]) -> float | None:
-        """Return the sum of the rows' first counts divided by the sum of their second counts; `None` if that is 0."""
+        """Return the sum of the first column divided by the sum of the second; None if that is 0."""
         width = len(self.counts) // max(1, len(self.units))
         starts = [row * width for row in rows]
         above = math.fsum(self.counts[start] for start in starts)

@@ -56,7 +56,7 @@ class Formula:
     value: str
     """The formula, an expression of the names in `counts`."""
     counts: Mapping[str, Count]
-    """For each name, the expression that is summed, or a list of names to add."""
+    """For each name, the expression that is summed, or a list of expressions that are added up."""
     bounds: Sequence[float | None] | None = None
     """The lowest and the highest value of the metric. None as the highest value means that it has no upper limit."""
     higher_is_better: bool = True

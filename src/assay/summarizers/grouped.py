@@ -19,12 +19,12 @@ INCOMPLETE = "incomplete"
 
 @dataclass(slots=True)
 class _Group:
-    """The samples and values of one group in one epoch."""
+    """The samples of one group in one epoch, with their values."""
 
     first: ScoreRecord
     size: int = 0
     expected: int | None = None
-    """How many samples the group should have."""
+    """The expected number of samples in the group."""
     numbers: dict[str, float] = field(default_factory=dict)
     """The lowest value in the group, for each metric."""
     judged: Counter[str] = field(default_factory=Counter)

@@ -195,7 +195,7 @@ def unread_value(
     scored: Sequence[float],
     context: SummaryContext,
 ) -> float | None:
-    """Return the value with which an unreadable answer counts; `None` if the worst value is unknown."""
+    """Return the value of an unreadable answer in the mean; None if the worst value is unknown."""
     ends = known_bounds(scored, context)
     if ends is not None:
         return ends[0]

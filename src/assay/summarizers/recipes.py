@@ -125,7 +125,7 @@ SCALES: Mapping[str, Ends] = {
     "bits": POSITIVE,
     "expression": (-math.inf, math.inf),
 }
-"""The lowest and the highest value of each formula, by its name."""
+"""The lowest and the highest value of each formula, by the formula's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Reading:
         return total
 
     def _number(self, record: ScoreRecord, name: str) -> object:
-        """Return the value with this name from a record, or `unread` if an unreadable answer lacks it."""
+        """Return the value with this name from a record; `unread` if an unreadable answer lacks it."""
         number = number_named(record, name)
         if number is not None:
             return number

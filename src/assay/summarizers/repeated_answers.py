@@ -32,7 +32,7 @@ from .statistics import pass_at_k, pass_hat_k
 
 @dataclass(slots=True)
 class _Answers:
-    """The answers to one question: how many are right, how many were judged, how many are missing."""
+    """How many answers to one question are right, were judged, and are missing."""
 
     first: ScoreRecord
     right: int = 0
@@ -182,7 +182,7 @@ class _Vote:
     unread: int = 0
 
     def leaders(self) -> list[str]:
-        """Return the answers with the most votes; more than one is a tie."""
+        """Return the answers with the most votes. Several answers are a tie."""
         top = max(self.ballots.values(), default=0)
         return [answer for answer, votes in self.ballots.items() if votes == top]
 

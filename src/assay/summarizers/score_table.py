@@ -76,9 +76,10 @@ class Table:
         return counts
 
     def names(self, otherwise: str) -> list[str]:
-        """Return the names of the metrics of scored answers, else those of all answers, else `otherwise`.
+        """Return the metric names of scored answers, or else those of all answers, or else `otherwise`.
 
-        A scorer with several named values uses only its own name for an answer that it could not read.
+        A scorer with several named values uses only its own name for an answer that it
+        could not read.
         """
         if len(self.metrics) < 2:
             return list(self.metrics) or [otherwise]
@@ -253,7 +254,7 @@ def _read(
 
 
 def _count_doubts(record: ScoreRecord, doubts: Counter[str]) -> None:
-    """Count the keys of `details` with which the scorer marked its verdict as doubtful."""
+    """Add up the keys of `details` that mark a verdict as doubtful."""
     if not record.details:
         return
     for name in DOUBTS:

@@ -44,7 +44,7 @@ class Counting:
     """A function that returns the value of a record in a metric."""
 
     unread: float | None
-    """The value of an answer that could not be read; `None` if the worst value is unknown."""
+    """The value of an unreadable answer; None if the worst value is unknown."""
     metric: str | None = None
     """The name of the metric; by default the scorer's only or first one."""
 
@@ -460,7 +460,9 @@ def wise_legacy(
     context: SummaryContext,
     by: str = "category",
 ) -> Iterator[Result]:
-    """Yield the overall WiScore of WISE as first published: .4 culture, .167 time, .133 space, .1 for each science."""
+    """Yield WISE's overall score as first published: the weights are .4 culture, .167
+    time, .133 space, .1 for each science.
+    """
     return GroupMean(by, WISE_LEGACY, name="wiscore_legacy")(records, context)
 
 
@@ -470,7 +472,7 @@ def wise_verified(
     context: SummaryContext,
     by: str = "category",
 ) -> Iterator[Result]:
-    """Yield the overall score of WISE_Verified: .4 culture and .12 for each of the five other fields."""
+    """Yield WISE_Verified's overall score: the weights are .4 for culture and .12 for each of the five other fields."""
     return GroupMean(by, WISE_VERIFIED, name="wise_verified.overall")(records, context)
 
 

@@ -87,7 +87,7 @@ def corpus_chrf_from(sums: "Floats", beta: int = 2) -> "Floats":
     orders = np.maximum(is_used.sum(axis=1), 1)
 
     def mean_share(totals: "Floats") -> "Floats":
-        """Return the shared n-grams as a share of `totals`, averaged over the orders of n-grams."""
+        """Return the share of the n-grams in `totals` that are shared, averaged over the orders of n-grams."""
         shares = np.where(is_used, shared / np.maximum(totals, 1), 0.0)
         return np.asarray(shares.sum(axis=1) / orders, float)
 

@@ -29,7 +29,10 @@ class Threshold:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield `metric>=bar`, then `metric`. If lower is better, it is the share of values at or below the bar."""
+        """Yield `metric>=bar`, the share of values that reach the bar, then `metric`.
+
+        If lower is better, the share is that of values at or below the bar.
+        """
         table = read_table(records)
         shares = context.as_share()
         for metric in table.names(context.scorer):
@@ -77,7 +80,7 @@ class Rescaled:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield one result for each metric, under its own name or the name with the label."""
+        """Yield one result for each metric, with the label added to its name if there is one."""
         table = read_table(records)
         for metric in table.names(context.scorer):
             scale = replace(

@@ -103,7 +103,7 @@ def mean_by_weight(
     values: Sequence[float],
     weights: Sequence[float] | None,
 ) -> float:
-    """Return the mean of values, each counted with its weight."""
+    """Return the weighted mean of values."""
     if weights is None:
         return math.fsum(values) / len(values)
     products = (value * weight for value, weight in zip(values, weights, strict=True))
@@ -276,7 +276,7 @@ def estimate_weighted(
     binary: bool,
     ends: tuple[float, float] | None,
 ) -> Estimate:
-    """Return the mean of values, each counted with its weight, and its interval."""
+    """Return the weighted mean of values and its interval."""
     if weights is None:
         return estimate_mean(
             values,
@@ -382,7 +382,9 @@ def value_reader(
     metric: str,
     unread: float | None,
 ) -> ValueOf:
-    """Return a function that reads the value of a record: `unread` for an unreadable answer, None without a verdict."""
+    """Return a function that returns the value of a record: `unread` for an unreadable
+    answer, None without a verdict.
+    """
 
     def value_of(record: ScoreRecord) -> float | None:
         if record.outcome in UNRESOLVED:

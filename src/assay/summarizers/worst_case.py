@@ -220,7 +220,9 @@ def estimate_worst(
 
 
 def worst_of(sums: "Mapping[str, Floats]", *, highest: bool) -> "Floats":
-    """Return the worst ratio among the levels, for each row of sums: the highest if `highest`, else the lowest."""
+    """Return the worst ratio among the levels for each row of sums: the highest if
+    `highest` is set, else the lowest.
+    """
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):

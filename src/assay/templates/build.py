@@ -262,7 +262,7 @@ def _resolve_class(template: type, where: str) -> object:
 
 
 class _Written:
-    """A template written as data: `{messages: […]}` or `{prompt: text}`, with an `answer` for solved examples."""
+    """A template in YAML or JSON: `{messages: […]}` or `{prompt: text}`, with an `answer` for solved examples."""
 
     def __init__(
         self,

@@ -242,7 +242,7 @@ def check_message_files(
     messages: tuple[Message, ...],
     hold: Hold | None,
 ) -> tuple[Message, ...]:
-    """Return the messages with files checked by `hold`; the same object if there is nothing to check."""
+    """Return the messages after `hold` has checked their files; the same object if there are none to check."""
     if hold is None or not _has_unheld(messages):
         return messages
     result = []

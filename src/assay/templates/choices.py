@@ -57,8 +57,8 @@ LAYOUTS: Mapping[str, Layout] = {
 }
 """Layouts of options by name.
 
-Options are written as `A. x`, `(A) x`, `A) x` or `A: x` on separate lines, all on one line, under `Options:`, or as
-bullets without letters.
+Options are written as `A. x`, `(A) x`, `A) x` or `A: x` on separate lines, in one line,
+after the heading `Options:`, or as bullets without letters.
 """
 
 

@@ -158,7 +158,7 @@ def with_reply(
     messages: Sequence[Message],
     answer: object,
 ) -> tuple[Message, ...]:
-    """Return the messages followed by an answer, in the role that the prompt asks the model to take."""
+    """Return the messages with an answer added. Its role is the one in which the prompt asks the model to write."""
     role = generation_role(messages)
     complete_turns = [message for message in messages if message.parts is not None]
     parts = _answer_parts(answer, role)

@@ -110,7 +110,7 @@ class FewshotTemplate:
 
 @dataclass(frozen=True)
 class Shot:
-    """One solved example."""
+    """One solved example of a pool."""
 
     id: str
     asks: "Asked"
@@ -195,7 +195,8 @@ class _ShotPool:
     def shots(self, sample: Sample, prompt: Prompt) -> list[Shot]:
         """Return the shots of one question.
 
-        There are fewer than requested only if all others are equal to the question.
+        If there are fewer than requested, all other examples are equal to the question
+        or may not be shown with it.
         """
         key = _value_of(sample, self._same)
         pool = self._groups.get(key)

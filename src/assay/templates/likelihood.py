@@ -80,11 +80,13 @@ class ChoiceLikelihood:
 @templates.register("likelihood_of")
 @dataclass(frozen=True)
 class LikelihoodOf:
-    """The likelihood of one continuation: the last word of a text (LAMBADA), or the target after the question."""
+    """Scores the likelihood of one continuation: the last word of a text (LAMBADA), or
+    the target after the question.
+    """
 
     what: Literal["last_word", "target"] = "last_word"
     column: str | None = None
-    """The column that holds the text; the question by default."""
+    """The column with the text; the question by default."""
 
     def __post_init__(self) -> None:
         _check_weighed(
@@ -117,7 +119,7 @@ class Rolling:
     """Scores the likelihood of a whole text from its first token, for perplexity."""
 
     column: str | None = None
-    """The column that holds the text; the question by default."""
+    """The column with the text; the question by default."""
 
     def __call__(self, sample: Sample) -> Prompt:
         return Prompt(
@@ -129,7 +131,7 @@ def text_of(
     sample: Sample,
     column: str | None,
 ) -> str:
-    """Return a text column of the row; the question if no column is named."""
+    """Return the text in a column of the row; the question if no column is named."""
     if column is None:
         return question_text(sample)
     value: Any = sample.fields.get(column)

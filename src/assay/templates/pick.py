@@ -21,7 +21,7 @@ from ..core import Sample, UsageError, nearest
 
 TRIGRAM = 3
 DECIMALS = 9
-"""Scores are compared to this many decimals, so that a rounding error does not decide between equal texts."""
+"""The number of decimals to which scores are compared, so that a rounding error does not decide between equal texts."""
 
 
 class SimilarTexts:
@@ -145,7 +145,7 @@ PICKS = ("first", "random", "sequential", "similar")
 
 
 def check_pick(pick: object, where: str) -> None:
-    """Raise unless `pick` is a function or the name of a rule for picking examples."""
+    """Raise if `pick` is neither a function nor the name of a rule for picking examples."""
     if callable(pick) or pick in PICKS:
         return
     close = nearest(str(pick), PICKS)
@@ -176,7 +176,7 @@ def shuffled(
 
 
 def generator_for(seed: int, name: str) -> random.Random:
-    """Return a random generator for one question, for a user's own function that picks examples."""
+    """Return a random number generator for one question, for a user's own function that picks examples."""
     return random.Random(_draw(seed, name, -1))
 
 

@@ -142,7 +142,7 @@ def after_last_question(
     messages: tuple[Message, ...],
     text: str,
 ) -> tuple[Message, ...]:
-    """Return the messages with a text after the last turn, separated by a blank line."""
+    """Return the messages with a text added after the last turn, separated by a blank line."""
     head, body = split_head(messages)
     index = max(
         (i for i, message in enumerate(body) if message.parts is not None), default=None

@@ -42,7 +42,7 @@ MOST_BUSY = 64
 
 
 GRACE_SECONDS = 1.0
-"""Seconds that an `async` tool has to end after it is cancelled."""
+"""The time in seconds in which an `async` tool must end after it is cancelled."""
 
 
 class CallOverrun(BaseException):
@@ -171,7 +171,8 @@ class CallLoop:
     async def run(self, make: Callable[[], Awaitable[T]]) -> T:
         """Await the awaitable that `make` returns.
 
-        If the caller is cancelled, cancel it too, but do not wait for its end.
+        If the caller is cancelled, the awaitable is cancelled too, but its end is not
+        awaited.
         """
         if self._lane is None:
             self._lane = _Lane()
@@ -287,7 +288,7 @@ class FunctionTools:
 
     @property
     def is_stateful(self) -> bool:
-        """True if a function takes the state of the sample, or belongs to an object, which may hold one."""
+        """True if a function takes the state of the sample, or is a method of an object, which may store one."""
         return any(
             bound.takes_state or bound.has_object for bound in self._bound.values()
         )
@@ -356,7 +357,7 @@ class FunctionSession:
 
 
 def _call_function(work: Callable[[], Any]) -> object:
-    """Call a tool function and return its result. For a generator, return what it yields."""
+    """Call a tool function and return its result. If it is a generator, collect its values."""
     value = work()
     if inspect.isgenerator(value):
         return collect(value)
@@ -364,7 +365,7 @@ def _call_function(work: Callable[[], Any]) -> object:
 
 
 class _Bound:
-    """A tool function, with the conversions of JSON arguments to its parameter types."""
+    """A tool function that converts JSON arguments to the types of its parameters."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

@@ -145,9 +145,10 @@ def schema_of(
     hint: object,
     around: tuple[Any, ...] = (),
 ) -> dict[str, Any]:
-    """Return the JSON schema of a type. Raise `TypeError` if it has none.
+    """Return the JSON schema of a type. Raise `TypeError` if the type cannot be described by one.
 
-    `around` are the classes that contain the type, to detect a class that contains itself.
+    `around` are the classes that contain the type, by which a class that contains
+    itself is detected.
     """
     if hint is Any or hint is inspect.Parameter.empty:
         return {}
@@ -270,7 +271,7 @@ def _collection(
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Return the description in a docstring, and the text about each parameter."""
+    """Return the description in a docstring, and the description of each parameter by name."""
     notes: dict[str, str] = {}
     description_end = len(text)
     for entry in _SPHINX.finditer(text):
@@ -343,7 +344,7 @@ def find_faults(
     arguments: object,
     schema: Mapping[str, Any],
 ) -> list[str]:
-    """Return the faults of arguments as sentences for the model. Rare keywords of a schema are ignored."""
+    """Return the faults of arguments as sentences for the model. Rarely used keywords of a schema are ignored."""
     faults: list[str] = []
     _check(arguments, schema, "", faults, 0)
     return faults[:MOST_FAULTS]
@@ -379,7 +380,9 @@ def _fault_of(
     schema: Mapping[str, Any],
     depth: int,
 ) -> str:
-    """Return how a value violates the type, choices or alternatives of a schema; empty if it does not."""
+    """Return a description of how a value violates the type, choices or alternatives of
+    a schema; empty if it does not.
+    """
     options = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, Sequence) and options:
         if any(_fits(value, option, depth) for option in options):

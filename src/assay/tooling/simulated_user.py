@@ -122,7 +122,7 @@ class SimulatedUser:
         sample: Sample | None,
         turn: int = 0,
     ) -> tuple[Tool, ...]:
-        """Return no tools."""
+        """Return no tools, because a simulated user only talks."""
         return ()
 
     async def open(self, context: SampleContext) -> "UserSession":

@@ -99,7 +99,7 @@ def collect(pieces: Iterable[Any]) -> object:
 
 
 def within_limits(result: ToolResult) -> ToolResult:
-    """Return the result with control characters spelled out, cut to `LARGEST_RESULT` bytes."""
+    """Return the result with control characters written as escapes, cut to `LARGEST_RESULT` bytes."""
     room = LARGEST_RESULT
     parts: list[Part] = []
     is_changed = False
@@ -118,7 +118,7 @@ def within_limits(result: ToolResult) -> ToolResult:
 
 
 def spell_controls(text: str) -> str:
-    r"""Return the text with control characters spelled as `\\x1b`; the same object if it has none."""
+    r"""Return the text with control characters written as `\x1b`; the same object if it has none."""
     if _CONTROL.search(text) is None:
         return text
     return _CONTROL.sub(_spelled, text)

@@ -154,7 +154,7 @@ class HelperModel(Protocol):
 
 @dataclass(eq=False)
 class SampleContext:
-    """What a toolbox receives when a sample begins."""
+    """The context of a sample that a toolbox gets in `open`."""
 
     sample: Sample
     epoch: int = 0

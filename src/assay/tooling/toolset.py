@@ -131,7 +131,7 @@ class ToolSet:
                 await closing
 
     def check(self) -> None:
-        """Raise if a tool cannot run here, is defined twice, or has a schema that services refuse."""
+        """Raise if a tool cannot run on this machine, is defined twice, or has a schema that services refuse."""
         for box in self.boxes:
             check = getattr(box, "check", None)
             if check is not None:
@@ -291,7 +291,7 @@ class SampleTools:
             raise blamed(TemplateError, error, "function `state`", sample.id) from error
 
     async def begin(self, prompt: Prompt) -> Prompt:
-        """Return the first prompt, which a session may change."""
+        """Return the first prompt of the sample, after a session may have changed it."""
         for session in await self.open():
             begin = getattr(session, "begin", None)
             if begin is not None:

@@ -185,7 +185,7 @@ def _cookies(scope: Scope) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if a `Host`, with or without a port, names this machine."""
+    """Return True if a `Host` header, with or without a port, is this machine."""
     match = _LOOPBACK.fullmatch(host)
     return match is not None and all(
         int(part) < 256 for part in (match[1] or "").split(".") if part
@@ -234,7 +234,7 @@ async def _read_body(receive: Receive) -> bytes | None:
 
 
 def _replay(body: bytes) -> Callable[[], Awaitable[MutableMapping[str, Any]]]:
-    """Return an ASGI `receive` function that returns a body that was already read."""
+    """Return an ASGI `receive` function that returns the body, which was already read."""
     messages: list[MutableMapping[str, Any]] = [
         {"type": "http.request", "body": body, "more_body": False}
     ]

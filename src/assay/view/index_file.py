@@ -36,7 +36,7 @@ ARRAY_TYPES = {"small": "i", "real": "f", "metrics": "d", "tags": "i"}
 
 
 def open_index(layout: Layout) -> JournalIndex:
-    """Return the current index of a run's journal, and save it if the journal is long enough."""
+    """Return the current index of a run's journal. Save it if the journal is long enough."""
     index = _load(layout) or JournalIndex(layout.journal)
     if index.read_on() and index.end >= WORTH_KEEPING:
         save_index(index, layout)

@@ -74,7 +74,7 @@ class IndexedReader(RunReader):
         return None if scorer in index.compound_scorers else scorer
 
     def _counted_rows(self, task: str, model: str) -> "NDArray[Any] | None":
-        """Return the rows that the last summary counted; None if a sample has several answers."""
+        """Return the rows counted in the last summary; None if a sample has several answers."""
         import numpy as np
 
         index = self._view_index

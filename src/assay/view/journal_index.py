@@ -93,7 +93,7 @@ class JournalIndex:
         return len(self.ids)
 
     def read_on(self) -> int:
-        """Read the lines that were added, and return their number."""
+        """Read the lines added to the journal since the last call, and return their number."""
         count = 0
         try:
             size = os.stat(self.path).st_size
@@ -223,7 +223,7 @@ class JournalIndex:
         slot: int,
         text: str,
     ) -> bool:
-        """Record a line. Return True if it replaces an earlier line."""
+        """Add a line to the index. Return True if it replaces an earlier line."""
         line = len(self.offsets)
         if -1 <= slot <= 0:
             first = self._judged if slot else self._answers

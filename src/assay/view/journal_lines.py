@@ -125,7 +125,7 @@ def output_text(head: OutputHead) -> str:
 
 
 def score_text(head: ScoreHead) -> str:
-    """Return the searchable words of a verdict's line: the extracted answer, and the reason."""
+    """Return the searchable words of a verdict's line: the answer that the scorer read, and the reason."""
     pieces = [head.answer] if head.answer is not None else []
     why = head.details
     if why is not None:

@@ -32,7 +32,7 @@ def label_page(
     cell: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Return the content of the label page: rows in the order in which they are shown, labels so far, and a summary."""
+    """Return the content of the label page: the rows in display order, the labels so far, and a summary."""
     described, rows, values = _judged_rows(run, cell)
     order = list(rows)
     random.Random(seed).shuffle(order)
@@ -61,7 +61,7 @@ def label_page(
 
 
 def blind_sample(run: RunView, row: int) -> dict[str, Any]:
-    """Return a sample without what could influence a person: model, scores, judges and their details."""
+    """Return a sample without anything that could influence a person: model, scores, judges and their details."""
     plain = run.record(row).to_plain()
     rounds = [{**turn, "model": None, "details": None} for turn in plain["rounds"]]
     return {**plain, "model": "", "verdicts": [], "calls": [], "rounds": rounds}
@@ -179,7 +179,7 @@ def summary_of(
     values: Mapping[int, float],
     opinions: Mapping[int, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Return the agreement of people and scorer, and the scorer's value corrected by people."""
+    """Return the agreement of people with the scorer, and the scorer's value corrected by people's labels."""
     people = {row: _mean_label(labels) for row, labels in opinions.items()}
     scale = ends_of(cell.get("scale"))
     is_rating = _has_steps(*scale)

@@ -189,7 +189,7 @@ class _Budget:
         found: Found,
         form: str,
     ) -> str | None:
-        """Store a medium in the page and return its name; return `None` if the page would get too large."""
+        """Store a medium in the page and return its name; None if the page would become too large."""
         name = found.digest, form
         if name in self._kept:
             return self._kept[name]

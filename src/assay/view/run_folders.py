@@ -30,7 +30,7 @@ RESULT = (
     "flags",
     "higher_is_better",
 )
-"""The fields of a result that the list of runs needs."""
+"""The fields of a result that are needed in the list of runs."""
 MOST_RESULTS = 40
 
 
@@ -192,7 +192,7 @@ def listed(run: RunView) -> dict[str, Any]:
 
 
 def result_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a result that the list of runs needs."""
+    """Return the fields of a result that are needed in the list of runs."""
     plain = {name: row.get(name) for name in RESULT}
     details = row.get("details")
     if isinstance(details, Mapping):

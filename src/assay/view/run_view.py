@@ -29,8 +29,10 @@ _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
 def json_bytes(value: object) -> bytes:
-    """Return a value as JSON. Characters that cannot be encoded become the replacement
-    character, NaN and infinity null.
+    """Return a value as JSON.
+
+    A character that cannot be encoded becomes the replacement character. NaN and
+    infinity become null.
     """
     try:
         return _encode(value)
@@ -83,7 +85,7 @@ class RunView:
 
     @property
     def index(self) -> JournalIndex:
-        """The current index of the journal."""
+        """The index of the journal, extended by the lines added since."""
         with self._lock:
             index = self._index
             if not self.layout.journal.exists():
@@ -105,7 +107,7 @@ class RunView:
         return RunReader(self.layout.folder)
 
     def indexed_reader(self) -> IndexedReader:
-        """Return a reader that takes the values of samples from this index."""
+        """Return a reader that reads the values of samples from this index."""
         with self._lock:
             return IndexedReader(self.layout.folder, self.index)
 
@@ -359,7 +361,7 @@ def _metric_without_table(
     index: JournalIndex,
     cell: Mapping[str, Any],
 ) -> str | None:
-    """Return the metric to show for a task × model without a table: one of its first scorer, else any."""
+    """Return the metric to show for a task × model without a table: one of its first scorer, or else any."""
     for scorer in cell.get("scorers", {}):
         for name in index.metrics:
             if name == scorer or name.startswith(f"{scorer}."):

@@ -36,7 +36,7 @@ from .run_view import RunView, json_bytes, rows_of
 
 APP = Path(__file__).parent / "app"
 ALL = "all.js"
-"""The name of the file with all modules of the app as one script."""
+"""The name of the file that contains all modules of the app as one script."""
 TRUSTED = "require-trusted-types-for 'script'; trusted-types 'none'"
 FOLDER_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
@@ -141,7 +141,7 @@ def _page() -> str:
 
 
 def _digest(text: str) -> str:
-    """Return the source expression that lets a content security policy accept this script."""
+    """Return the source expression with which a content security policy allows this script."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
@@ -257,7 +257,7 @@ def saved_runs(
     runs: Sequence[RunView],
     folder: str,
 ) -> dict[str, Any]:
-    """Return the list of runs for a saved page, with none of them marked as running."""
+    """Return the list of runs for a saved page, in which no run is marked as running."""
     document = runs_document(runs, folder)
     document["runs"] = [{**run, "live": False} for run in document["runs"]]
     return document

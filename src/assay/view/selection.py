@@ -41,7 +41,7 @@ class Wanted:
 
     @property
     def is_choice(self) -> bool:
-        """True if the criteria may leave out samples."""
+        """True if the criteria may exclude samples."""
         return any(
             (
                 self.ids,
@@ -64,7 +64,7 @@ class SampleColumns:
         self.index = run.index
 
     def names(self) -> list[str]:
-        """All column names."""
+        """Return the names of all columns."""
         tags = [f"tag.{name}" for name in self.index.tags]
         return [*PLAIN, *MEASURED, *self.index.metrics, *tags]
 
@@ -182,7 +182,7 @@ def select(run: RunView, wanted: Wanted) -> list[int]:
 
 
 def rows_where(run: RunView, expression: str) -> dict[str, Any]:
-    """Return the rows that an expression of `--where` selects, and the names that expressions may use."""
+    """Return the rows that match a `--where` expression, and the names that expressions may use."""
     rows = run.rows()
     columns = SampleColumns(run, rows)
     mask = chosen(expression, columns)

@@ -58,7 +58,7 @@ def make_app(
     root: Path,
     origin: str | None = None,
 ) -> Guard:
-    """Return the viewer of a folder as an ASGI app, wrapped in a guard."""
+    """Return the viewer of a folder as an ASGI app, protected by a `Guard`."""
     site = Site(RunFolders(root))
     routes = [
         Route("/", site.page),
@@ -226,7 +226,7 @@ class Site:
         return await _respond(work)
 
     async def medium(self, request: Request) -> Response:
-        """Return an image, audio or video of a sample: whole, small, or as a waveform."""
+        """Return an image, audio clip or video of a sample: whole, small, or as a waveform."""
 
         def work() -> Response:
             names = request.path_params
@@ -323,7 +323,7 @@ ANSWER_SECONDS = 8.0
 
 
 class LimitedProtocol(H11Protocol):
-    """A connection that is closed if there are too many, or if it takes too long to send a request."""
+    """A connection that is closed if there are too many connections, or if its request takes too long."""
 
     _deadline: asyncio.TimerHandle | None = None
 

@@ -172,7 +172,10 @@ class MmluPro:
     """
 
     guess: bool = False
-    """Guess if nothing can be read, as upstream. The guess is always the same letter, since the seed is fixed."""
+    """Whether to guess if nothing can be read, as in MMLU-Pro's script.
+
+    The seed is fixed, so the guess is always the same letter.
+    """
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

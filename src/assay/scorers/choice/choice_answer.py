@@ -120,7 +120,7 @@ def letter_of_number(
 class AnswerWords:
     """An answer with its options marked and its words classified.
 
-    An index counts words; `starts` has the offset of each word in the plain text.
+    Indexes count words; `starts` has the offset of each word in the plain text.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class AnswerWords:
         return OPTION_WORD + LETTER
 
     def letter_at(self, index: int) -> str | None:
-        """Return the letter of the option that a word names; None if it names no option."""
+        """Return the letter of the option named by the word `index`; None if it names no option."""
         if index in self.letters_by_place:
             return self.letters_by_place[index]
         letter = letter_of(self.marked[self.starts[index]])
@@ -183,12 +183,12 @@ class AnswerWords:
         return OWN_TEXT in self.marked[start : start + 5]
 
     def sentence_before(self, index: int) -> str:
-        """Return the word classes of the sentence with the word `index`, up to this word."""
+        """Return the word classes of the part of a sentence before the word `index`."""
         words = self.classes[max(0, index - SENTENCE_WORDS) : index]
         return SENTENCE_END.split(words)[-1]
 
     def sentence_behind(self, index: int) -> str:
-        """Return the word classes of the sentence with the word `index`, from this word on."""
+        """Return the word classes of the part of a sentence from the word `index` on."""
         words = self.classes[index : index + SENTENCE_WORDS]
         return SENTENCE_END.split(words, maxsplit=1)[0]
 
@@ -307,7 +307,7 @@ class TextReader(AnswerWords):
         return None
 
     def text_and_letter(self) -> Extraction | None:
-        """Read an option's text with its own letter behind it, where no other letter is named: "… seems a dog (B)."."""
+        """Read an option's text followed by its own letter, if no other letter is named: "… seems a dog (B)."."""
         if len(self.letters_named()) != 1 or CORRECTS in self.classes:
             return None
         for match in TEXT_AND_LETTER.finditer(self.classes):
@@ -363,7 +363,7 @@ class TextReader(AnswerWords):
         return self.result(letter, "leading-text", 0, 0)
 
     def only_option(self) -> Extraction | None:
-        """Read the one option that an answer names, prints in bold, or names in its conclusion."""
+        """Read the only option that an answer names, the only one in bold, or the only one in its conclusion."""
         if DECLINES in self.classes or CORRECTS in self.classes:
             return None
         named = self._options_named()
@@ -386,7 +386,7 @@ class TextReader(AnswerWords):
         return [i for i, name in enumerate(classes) if name in (LETTER, TEXT)]
 
     def _is_plain_statement(self, named: Sequence[int]) -> bool:
-        """Return True if an answer is so short and simple that naming an option means choosing it."""
+        """Return True if an answer is short and simple, so that it chooses the option it names."""
         is_long = len(self.classes) > SHORT_WORDS
         if is_long or MAY_NOT_ANSWER.search(self.classes):
             return False

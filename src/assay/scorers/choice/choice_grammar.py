@@ -28,7 +28,7 @@ from .choice_words import (
 )
 
 EXAMPLES: dict[str, tuple[str, ...]] = {}
-"""Sentences that each pattern matches, with the options A cat, B dog, C bird, D a fish."""
+"""Example sentences of each pattern. Their options are A cat, B dog, C bird, D a fish."""
 
 
 def pattern(
@@ -196,7 +196,7 @@ CLAIM = pattern(
     "I choose option C.",
     "\\boxed{B}",
 )
-"""A cue ("the answer is", "I choose", a box), then an option, in a sentence that is not a question."""
+"""Matches a cue ("the answer is", "I choose", a box) and then an option, in a sentence that is not a question."""
 
 LEAD = pattern(
     rf"(?:\"|{named('opener', '.*')}{any_of('COMMA COLON DASH')})?"
@@ -228,7 +228,7 @@ LIMITS_OR_DOUBTS = pattern(
     "In the short run",
     "If it barks",
 )
-"""A clause that makes a supposition, reports what others say, or limits the sentence to one case."""
+"""Matches a clause that supposes something, reports others' opinions, or limits the statement to one case."""
 SUPPOSITION_BEFORE = pattern(
     any_of("SUPPOSES REPORTS WAS")
     + f"{SAME_SENTENCE}*{any_of(ENDS)}+{SAME_SENTENCE}*$",
@@ -293,7 +293,7 @@ NUMBERED_HEADING = pattern(
     "Answer A: too broad.",
     "Answer choice B: this fits.",
 )
-"""Matches a heading that names an option. Several such headings are a list."""
+"""Matches a heading that names an option. Several such headings form a list."""
 DENIED = pattern(
     any_of("COMMA STOP LINE")
     + "*"

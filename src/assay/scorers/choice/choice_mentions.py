@@ -216,7 +216,7 @@ def find_texts(
     plain: str,
     options: Mapping[str, str],
 ) -> TextSpans:
-    """Return where options are named by their texts. Longer texts are searched first."""
+    """Return the spans of option texts in an answer. Longer texts are searched first."""
     owners = _letters_by_text(options)
     lower = _lower(plain)
     spans: TextSpans = {}
@@ -239,7 +239,7 @@ def find_letters(
     *,
     is_cut: bool,
 ) -> Iterator[Mention]:
-    """Yield the letters that name an option, each with its own text if that follows."""
+    """Yield the mentions of options by letter, each with the option's text if it follows."""
     last = len(plain)
     if "$" in plain or "\\" in plain:
         formula = UNCLOSED_FORMULA.search(plain)
@@ -300,7 +300,7 @@ def _mention_at(
     options: Mapping[str, str],
     texts: TextSpans,
 ) -> Mention | None:
-    """Return the mention that begins with the letter at `start`, None if the letter names no option."""
+    """Return the mention that begins with the letter at `start`; None if this letter is not an option."""
     end = start + 1
     letter = plain[start].upper()
     is_word = letter not in options and _WORD_OF_ONE_LETTER.match(plain, start)

@@ -348,7 +348,9 @@ class AnswerReader(LetterReader):
         claim: Claim,
         claims: Sequence[Claim],
     ) -> bool:
-        """Return True if another option is declared directly after `claim`, or at the end: "So C is right."."""
+        """Return True if another option is declared directly after `claim`, or in a
+        final conclusion: "So C is right.".
+        """
         answer = claim.result.answer
         last = LAST_VERDICT.search(self.classes, claim.end)
         if last is not None and self.letter_at(last.start("option")) != answer:

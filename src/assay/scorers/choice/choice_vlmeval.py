@@ -17,7 +17,10 @@ from ..answers import gold_letters, no_answer, no_target
 
 _BLANKED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _DECLARED = re.compile(r"answer\s+is\s+\**([ABCD])", re.IGNORECASE)
-"""The first match counts, and letters after D are not searched, as in VLMEvalKit."""
+"""Matches a declared letter, "answer is X".
+
+As in VLMEvalKit, the first match counts and letters after D are ignored.
+"""
 _REJECTIONS = (
     "Sorry, I can't help with images of people yet.",
     "I can't process this file.",
@@ -35,7 +38,7 @@ LONGEST_FOR_TEXT = 2
 @scorers.register("choice_vlmeval")
 @dataclass(frozen=True)
 class ChoiceVlmeval:
-    """1 if the letter that VLMEvalKit's exact matching finds is right. The rule that found it is recorded."""
+    """1 if the letter found by VLMEvalKit's exact matching is right. The details name the rule that found it."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
 

@@ -203,7 +203,7 @@ def _words_of(
 
 
 def _read_file(language: str) -> dict[str, list[str]]:
-    """Return the words of one word file by the names of their classes."""
+    """Return the words of one word file, by the name of their class."""
     return tomllib.loads((WORDS / f"{language}.toml").read_text("utf-8"))
 
 
@@ -283,7 +283,7 @@ class ClassifiedText(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """Words that have one word class together: "must be", or a single word."""
+    """Words that together have one word class, such as "must be"; or a single word."""
 
     words: list[str]
     word_class: str

@@ -76,7 +76,7 @@ def reading_prompt(
     text: str,
     options: Mapping[str, str],
 ) -> Prompt:
-    """Return the prompt for the reading model: the options and the answer."""
+    """Return the prompt for the judge that reads an answer: the options and the answer."""
     listed = "\n".join(
         f"{letter}. {option}" if option else letter
         for letter, option in options.items()

@@ -35,7 +35,7 @@ _NEGATIVE_QUESTION = re.compile(
 
 
 class Reading(NamedTuple):
-    """A letter and the rule that read it; the letter is None if no rule did."""
+    """The letter that was read from an answer, and the rule that read it. The letter is None if no rule applied."""
 
     letter: str | None
     rule: str
@@ -49,7 +49,7 @@ class SingleChoiceZh:
 
     letters: str = "ABCD"
     cushion: bool = False
-    """If no rule applies, take the only letter that occurs in the answer, even if the answer may reject it."""
+    """Whether the only letter in an answer is taken if no rule applies, even though the answer may reject it."""
     question: str = ""
     """The column with the text of the question, for prompts that contain the question only as speech."""
     reads: ClassVar[tuple[str, ...]] = ("text",)

@@ -103,7 +103,7 @@ def read_words(text: str) -> Verdict | None:
 
 
 def read_substring(text: str) -> Verdict | None:
-    """Return yes or no if exactly one of them occurs, inside a word or as a word."""
+    """Return yes or no if exactly one of them occurs in the text, as a word or inside a word."""
     return _only_one(text.lower())
 
 
@@ -124,7 +124,7 @@ def read_mme(text: str) -> Verdict | None:
 
 
 def read_exact(text: str) -> Verdict | None:
-    """Return yes or no if the answer is that word alone. `Yes.` is neither, because of its period."""
+    """Return yes or no if the answer consists of that word. `Yes.` is neither, because of its period."""
     return _only_one([text.strip().lower()])
 
 

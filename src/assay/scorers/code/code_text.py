@@ -11,7 +11,7 @@ STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 
 Rule = Literal["fence", "completion", "definition", "text"]
 LONGEST_PARSED = 300_000
-"""Longest code that is parsed: Python's parser takes seconds for more, and no function is so long."""
+"""The length of the longest code that is parsed. Python's parser needs seconds for more, and no function is so long."""
 _MOST_TRIES = 40
 _BEGINS = re.compile(r"(?:import|from|def|async\s+def|class|@)\b|@")
 _MOST_FENCES = 12
@@ -106,7 +106,7 @@ def _language_of(opening: re.Match[str]) -> str:
 
 
 def last_block(text: str) -> str:
-    """Return the text between the last two lines with a fence, LiveCodeBench's own rule; empty without two."""
+    """Return the text between the last two lines with a fence, as in LiveCodeBench; empty if there are not two."""
     lines = text.split("\n")
     fences = [number for number, line in enumerate(lines) if "```" in line]
     if len(fences) > 1:
@@ -193,7 +193,7 @@ def definition_in(text: str, entry: str) -> str:
 
 
 def is_python(code: str) -> bool:
-    """Return True if the code can be parsed as Python. Code that is too long to try counts as Python."""
+    """Return True if the code can be parsed as Python. Code that is too long to parse counts as Python."""
     if len(code) > LONGEST_PARSED:
         return True
     try:

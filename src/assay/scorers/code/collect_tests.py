@@ -18,7 +18,7 @@ ENDS = re.compile(r"\b(?:_?exit|quit|fail)\Z")
 SKIPS = re.compile(r"\bskip\b|\bskipTest\b|\bSkipTest\b")
 """Marks that skip a test under every condition."""
 FILLED_BY_DECORATORS = ("patch", "given")
-"""Parts of the names of decorators that pass the arguments of a test."""
+"""Parts of the names of decorators that provide the arguments of a test."""
 
 RUN_TESTS = """
 def _assay_run_tests(function_names, class_names):
@@ -84,8 +84,8 @@ class NothingRuns(ValueError):
 def runnable(parts: Sequence[str]) -> str:
     """Return the parts of test code as one text that runs all tests when it is executed.
 
-    Each part may define tests of the same names as another. Code that is complete as it is stays unchanged. Raise
-    `NothingRuns` for code that would pass every program.
+    Several parts may define tests with the same names. Code that already runs its tests
+    is unchanged. Raise `NothingRuns` for code that would pass every program.
     """
     whole = "\n".join(parts)
     try:
@@ -111,11 +111,14 @@ class TestCode:
 
     tree: ast.Module
     statements: list[ast.stmt] = field(init=False)
-    """The statements without calls of test runners, and with the content of `if __name__ == "__main__":`."""
+    """The statements of the code, without calls of test runners.
+
+    A block `if __name__ == "__main__":` is replaced by its content.
+    """
     functions: list[str] = field(init=False)
     """The names of test functions that nothing calls."""
     kinds: list[str] = field(init=False)
-    """The names of classes, which may be classes of tests."""
+    """The names of classes that may contain tests."""
     is_changed: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -143,7 +146,7 @@ class TestCode:
 
     @property
     def tests(self) -> bool:
-        """Whether there are tests to run. A class counts if it has a test method or a base that may have one."""
+        """True if there are tests to run. A class counts if it has a test method or may inherit one."""
         return bool(self.functions) or any(
             isinstance(line, ast.ClassDef) and _may_have_tests(line)
             for line in _definitions(self.statements)
@@ -268,7 +271,7 @@ def _passes_over(handler: ast.ExceptHandler) -> bool:
 
 
 def _without_guards(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements, with the content of `if __name__ == "__main__":` in place of the block."""
+    """Yield the statements. A block `if __name__ == "__main__":` is replaced by its content."""
     for statement in statements:
         if isinstance(statement, ast.If) and _is_guard(statement.test):
             yield from statement.body
@@ -297,7 +300,7 @@ def _names_of_runners(tree: ast.Module) -> frozenset[str]:
 
 
 class _WithoutRunners(ast.NodeTransformer):
-    """Removes statements that only call a test runner, which would look for a file and then exit."""
+    """Removes statements that only call a test runner. It would search for a test file and then exit."""
 
     def __init__(self, runners: frozenset[str]) -> None:
         self.runners = runners
@@ -327,7 +330,7 @@ def _without_exits(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 def _definitions(
     statements: Iterable[ast.stmt],
 ) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    """Yield the functions and classes that the statements define, also within `if`, `try` and loops."""
+    """Yield the functions and classes that the statements define, including those within `if`, `try` and loops."""
     for statement in statements:
         if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
             yield statement
@@ -338,7 +341,7 @@ def _definitions(
 
 
 def _executed(statements: Iterable[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the nodes that are executed with the module: all but the bodies of functions, classes and lambdas."""
+    """Yield the nodes that are executed when the module is: all except the bodies of functions, classes and lambdas."""
     waiting: list[ast.AST] = list(statements)
     while waiting:
         node = waiting.pop()

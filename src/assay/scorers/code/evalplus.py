@@ -101,7 +101,8 @@ class EvalPlus(InSandbox):
     timeout: float = 60.0
     """Seconds for all inputs of a function.
 
-    Each input gets four times as long as the canonical solution took, and at least 1 s.
+    The limit for one input is four times the time of the canonical solution, and at
+    least 1 s.
     """
     memory_mb: int = 4096
 
@@ -144,7 +145,7 @@ def tests_of(
     prompt: str,
     entry: str,
 ) -> list[FunctionTests]:
-    """Return the tests of a row, the base ones first: by inputs, or by code."""
+    """Return the tests of a row as inputs or as code, the base tests first."""
     if "plus_input" in fields or "base_input" in fields:
         solution = prompt + str(fields.get("canonical_solution") or "")
         return [

@@ -24,14 +24,14 @@ from .program_runs import ROLE, check_limits, limits_of, no_tests, run_program
 @scorers.register("humaneval")
 @dataclass(frozen=True)
 class HumanEval(GivenModels):
-    """1 if the function passes its tests: prompt and completion, run in a sandbox."""
+    """1 if the function in prompt and completion passes its tests in a sandbox."""
 
     extra: str = ""
     """A column with more tests, as in HumanEval+: a function must pass these too."""
     timeout: float = 10.0
     memory_mb: int = 1024
     verdicts: str = ""
-    """The results file of the official harness, if the functions were run by it."""
+    """The results file of the official harness, if that has already run the functions."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
     _digest: str = field(
@@ -92,7 +92,7 @@ class HumanEval(GivenModels):
         )
 
     def _looked_up(self, sample: Sample, output: Output) -> Score:
-        """Return the score of a completion from the verdict file."""
+        """Return the score of a completion from the results file."""
         completion = cut(output.text)
         passed = self._passed.get(
             (sample.id, completion), self._passed.get((sample.id, output.text))
@@ -148,7 +148,7 @@ class PythonSyntax:
 
 
 def read_verdicts(text: str, file: str) -> dict[tuple[str, str], bool]:
-    """Return whether each completion of each task passed. Raise if one completion has two different verdicts."""
+    """Return whether each completion of each task passed. Raise if a completion has two different verdicts."""
     passed: dict[tuple[str, str], bool] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -181,7 +181,7 @@ def _verdict(
     file: str,
     number: int,
 ) -> tuple[str, str, bool]:
-    """Return task, completion and verdict of a line. Raise `DataError` if one is missing or has a wrong type."""
+    """Return the task, completion and verdict of a line. Raise `DataError` if one is missing or has a wrong type."""
     try:
         row: Any = json.loads(line)
         task = row["task_id"]

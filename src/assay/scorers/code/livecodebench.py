@@ -24,16 +24,16 @@ from .code_text import last_block
 from .program_runs import InSandbox, check_limits, limits_of, no_tests, run_program
 
 LARGEST = 256 << 20
-"""Most bytes to which the cases of one problem may unpack."""
+"""The maximum size in bytes of the unpacked cases of one problem."""
 _PROTOCOL, _FRAME, _STOP = 0x80, 0x95, 0x2E
 _TEXTS = {0x8C: 1, 0x58: 4, 0x8D: 8}
-"""Pickle opcodes that push a text, with the number of bytes in which the text's length is stored."""
+"""Pickle opcodes that push a text, with the number of bytes that store the text's length."""
 _NOTES = {0x94: 0, 0x71: 1, 0x72: 4}
 """Pickle opcodes that only memoize the pushed text, with the number of bytes of their argument."""
 
 
 def unpacked(cell: str) -> str:
-    """Return the JSON text in a packed cell. Raise `ValueError` if it is anything else."""
+    """Return the JSON text in a packed cell of private test cases. Raise `ValueError` for any other content."""
     try:
         data = base64.b64decode("".join(cell.split()), validate=True)
     except (binascii.Error, ValueError):
@@ -42,7 +42,7 @@ def unpacked(cell: str) -> str:
 
 
 def _inflated(data: bytes) -> bytes:
-    """Return the decompressed data. Raise `ValueError` if it is not zlib, cut short or too large."""
+    """Return the decompressed data. Raise `ValueError` if they are not zlib, are cut short, or are too large."""
     stream = zlib.decompressobj()
     try:
         plain = stream.decompress(data, LARGEST)
@@ -59,7 +59,7 @@ def _inflated(data: bytes) -> bytes:
 
 
 def pickled_text(data: bytes) -> str:
-    """Return the single text in a pickle. Raise `ValueError` if it contains anything else."""
+    """Return the text of a pickle that contains a single text. Raise `ValueError` for any other pickle."""
     offset = 0
     text = None
     try:
@@ -126,7 +126,7 @@ import sys
 import json
 sys.setrecursionlimit(50000)
 """
-"""Code that is put before every program, so that answers that lack their imports run."""
+"""Imports that are put before every program, for answers without imports."""
 _FUNCTIONAL = """
 import json
 
@@ -144,7 +144,7 @@ class LiveCodeBench(InSandbox):
     """1 if the last fenced program passes every case of its problem in a sandbox."""
 
     timeout: float = 6.0
-    """Seconds for each case that reads and prints, as in the official runner."""
+    """Seconds for each case with input and output as text, as in the official runner."""
     memory_mb: int = 2048
 
     def __post_init__(self) -> None:
@@ -205,7 +205,10 @@ def _cases(cell: object) -> list[Case]:
 
 
 def _function_name(cell: object) -> str:
-    """Return the name of the function to call, from the cell `metadata`; empty for a program that reads and prints."""
+    """Return the name of the function to call, from the cell `metadata`.
+
+    It is empty for a program that reads its input and prints its output.
+    """
     if isinstance(cell, str) and cell:
         plain = json.loads(cell)
     else:

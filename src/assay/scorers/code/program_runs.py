@@ -41,7 +41,7 @@ MISSING_MODULE = re.compile(
 
 @dataclass(frozen=True)
 class InSandbox(GivenModels):
-    """Base of scorers that run programs: the role of the sandbox, and the summarizer."""
+    """Base of scorers that run programs: it requires the sandbox, and has the summarizer."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
@@ -54,8 +54,10 @@ class Runs(InSandbox):
     """1 if the program in the answer passes its tests in a sandbox."""
 
     tests: Any = ""
-    """Tests for every sample, instead of those in the column. Code that raises if the program is wrong, a list of
-    such lines, or a list of cases `{input: …, output: …}`.
+    """Tests for every sample, which replace those in the column.
+
+    They are code that raises if the program is wrong, a list of such lines, or a list
+    of cases `{input: …, output: …}`.
     """
     column: str = "tests"
     extra: str = ""
@@ -69,7 +71,10 @@ class Runs(InSandbox):
     until: str = ""
     """The text that ends an answer, such as `[DONE]`."""
     language: str = "python"
-    """An interpreter on this machine, such as `node` or `bash`. Programs in other languages are tested by cases."""
+    """The interpreter of the programs on this machine, such as `node` or `bash`.
+
+    Other languages than Python need cases as tests.
+    """
     timeout: float = 10.0
     """Seconds for all tests of a program, or for each case."""
     memory_mb: int = 1024
@@ -172,7 +177,7 @@ async def run_program(
 
 
 def from_text(tests: object) -> object:
-    """Return the list or mapping that a text holds as JSON or as Python writes it; anything else unchanged."""
+    """Return the list or mapping in a text (as JSON or a Python literal). Other texts are unchanged."""
     if not isinstance(tests, str) or tests.lstrip()[:1] not in ("[", "{"):
         return tests
     for read in (json.loads, ast.literal_eval):
@@ -212,7 +217,7 @@ def cases_in(tests: object) -> tuple[Case, ...] | None:
 
 
 def _as_text(value: object) -> str:
-    """Return the input or output of a case as text: a list of texts as lines, nothing for None."""
+    """Return the input or output of a case as text: the lines of a list, or an empty text for None."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -225,7 +230,7 @@ def _as_text(value: object) -> str:
 
 
 def code_in(cell: Any) -> list[str]:
-    """Return the code in a cell: one text, or the texts of a list; empty for None."""
+    """Return the code in a cell: a text, or the lines of a list; empty for None."""
     if isinstance(cell, str):
         lines = [cell]
     elif cell is None:
@@ -240,7 +245,7 @@ def code_in(cell: Any) -> list[str]:
 
 
 def no_tests(column: str) -> Score:
-    """Return the score of a sample without tests."""
+    """Return the `data_error` score of a sample without tests."""
     return data_error(f"there are no tests in the column {column!r}")
 
 

@@ -62,7 +62,7 @@ class DigitAccuracy:
 
 @cache
 def judge() -> "SVC":
-    """Return the judge, trained once per process in a tenth of a second."""
+    """Return the judge. It is trained once per process, which takes a tenth of a second."""
     half = digits().judging
     return train_classifier(half.pixels, half.labels)
 

@@ -1,7 +1,8 @@
 """DPG-Bench: the share of a prompt's propositions that an image fulfils, from saved yes/no answers.
 
-A proposition is fulfilled only if all its parents are, and their parents. Parents are decided first, in whatever
-order the questions are. Several views of one image (crops, generations) are averaged.
+A proposition is fulfilled only if its answer is yes and all its parents are fulfilled.
+The order of the questions does not matter. Several views of one image (crops,
+generations) are averaged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,7 +67,7 @@ def settle(
     answers: Mapping[str, bool],
     parents: Mapping[str, Sequence[str]],
 ) -> dict[str, bool]:
-    """Return which propositions are fulfilled: the answers to the proposition and to all its parents are yes."""
+    """Return the ids of the fulfilled propositions: their own answer and those of all their parents are yes."""
     fulfilled: dict[str, bool] = {}
     for key in TopologicalSorter(parents).static_order():
         # A parent that is not among the questions is ignored.
@@ -99,9 +100,9 @@ def _by_category(
     questions: Sequence[Mapping[str, Any]],
     views: Sequence[Mapping[str, bool]],
 ) -> dict[str, list[int]]:
-    """Return the number of yes answers and of all answers by category.
+    """Return the number of yes answers and of all answers, by category.
 
-    Answers count unchanged, because the official breakdown ignores parents.
+    Parents are ignored, as in the official breakdown.
     """
     counts: dict[str, list[int]] = {}
     for question in questions:

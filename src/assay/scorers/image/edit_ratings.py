@@ -52,18 +52,20 @@ QUALITY = {
     "soundness": "how free is the image of artifacts: distortions, blurred faces, odd bodies, seams?",
 }
 ALONE = "Judge the image by itself."
-"""The judge gets this text in place of the edit instruction when it rates only the quality of the image."""
+"""The text that replaces the edit instruction when the judge rates only the quality of the image."""
 
 
 @scorers.register("viescore")
 @dataclass(frozen=True)
 class VieScore(GivenModels):
-    """`semantics` and `quality`, each the least of its ratings from 0 to 10, and `overall`, their geometric mean."""
+    """Two ratings from 0 to 10, `semantics` and `quality`, each the lowest of its
+    parts; `overall` is their geometric mean.
+    """
 
     semantics: Mapping[str, str] = field(default_factory=lambda: SEMANTICS)
-    """The ratings of the edit, with the descriptions that the judge gets."""
+    """The parts of the rating of the edit, with their descriptions for the judge."""
     quality: Mapping[str, str] = field(default_factory=lambda: QUALITY)
-    """The ratings of the image, with their descriptions."""
+    """The parts of the rating of the image's quality, with their descriptions for the judge."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "viescore"
@@ -125,7 +127,7 @@ def _overall(score: Score) -> float:
 
 
 def _details_of(score: Score) -> dict[str, Any]:
-    """Return the ratings behind a value, and the judge's reply."""
+    """Return the details of a score: the ratings from which it was computed, and the judge's reply."""
     return {"ratings": score.value, **score.details}
 
 
@@ -141,16 +143,17 @@ class PromptsFile:
     benchmark: str
     repository: str
     variable: str
-    """The environment variable that names a checkout."""
+    """The environment variable with the path of a checkout."""
     paths: tuple[str, ...]
     """Possible paths of the file in the checkout."""
     module: str = ""
-    """An installed package that has the file."""
+    """The installed package that may contain the file."""
 
     def find(self, checkout: str) -> Path | None:
-        """Return the file in a checkout, in the one that the environment names, or in the installed package.
+        """Return the prompts file: in the given checkout, in that of the environment
+        variable, or in the installed package.
 
-        Raise `UsageError` if a checkout is named and does not have it.
+        Raise `UsageError` if a checkout was named that does not contain it.
         """
         named = checkout or os.environ.get(self.variable, "")
         if not named:
@@ -168,7 +171,7 @@ class PromptsFile:
         )
 
     def check(self, where: str | None = None) -> None:
-        """Raise an error that says how to name a checkout."""
+        """Raise an error with the commands that provide the missing prompts."""
         raise UsageError(
             f"the official prompts of {self.benchmark} were not found",
             where=where,
@@ -197,10 +200,10 @@ IMGEDIT = PromptsFile(
 
 @dataclass(frozen=True)
 class EditPublished(GivenModels, ABC):
-    """Base of the judges of edits that are asked with official prompts."""
+    """Base of the scorers that use the official prompts for a judge of edits."""
 
     checkout: str = ""
-    """The checkout with the prompts. By default the checkout that the environment names, or the installed package."""
+    """The checkout with the prompts. By default it is that of the environment variable, or the installed package."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Generation options of the judge, which override those of the official script."""
     prompts: Mapping[str, str] = field(init=False, repr=False)
@@ -221,7 +224,7 @@ class EditPublished(GivenModels, ABC):
 
     @property
     def requires(self) -> tuple[PromptsFile, ...]:
-        """The prompts file, while it was not found; empty once the prompts were read."""
+        """The prompts file, as long as it was not found; empty once the prompts were read."""
         if self.prompts:
             return ()
         return (self.file,)
@@ -253,7 +256,7 @@ class VieScorePublished(EditPublished):
     judge_options: ClassVar[Any] = DEFAULT_OPTIONS.set(max_tokens=1400)
 
     def read_prompts(self, path: Path) -> Mapping[str, str]:
-        """Return the two prompts that VIEScore joins for an edit."""
+        """Return VIEScore's prompts for the edit and for the quality, joined from the pieces in the file."""
         texts = _constants(path)
         context = "_context_no_delimit"
         pieces = {
@@ -375,7 +378,7 @@ def _not_judged(
     names: Sequence[str],
     worst: float,
 ) -> Score | None:
-    """Return the score of an output without an image, for which no judge is asked; `None` if it has an image."""
+    """Return the score of an output without an image, for which no judge is called; None if it has an image."""
     silence = no_answer(output)
     if silence is None and not images:
         silence = Score.unparsed(reason="no image in the output")
@@ -386,7 +389,7 @@ def _not_judged(
 
 
 def _ratings(reply: str) -> list[float]:
-    """Return the numbers in `score` of VIEScore's reply. Raise `NoVerdict` if there are none from 0 to 10."""
+    """Return the numbers in the member `score` of VIEScore's reply. Raise `NoVerdict` if they are not from 0 to 10."""
     ratings = read_object(reply).get("score")
     if not isinstance(ratings, list) or not ratings:
         raise NoVerdict("the reply is not an object with a list `score`")

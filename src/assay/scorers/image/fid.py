@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = "NDArray[np.float64]"
 FEWEST = 2048
-"""The fewest images in a set: the number of Inception features. With fewer the covariance is singular."""
+"""The minimum number of images in a set: the number of Inception features. With fewer the covariance is singular."""
 TRUSTED = 10_000
 
 
@@ -53,7 +53,7 @@ def frechet_distance(
     *,
     fewest: int = FEWEST,
 ) -> tuple[float, tuple[str, ...]]:
-    """Return the distance between two tables of features, one row for each image, and flags to report with it."""
+    """Return the Fréchet distance between two tables of features (one row for each image), and flags for the result."""
     import numpy as np
 
     features = np.asarray(features, float)
@@ -99,7 +99,7 @@ def distance_of_moments(
     mean2: "Floats",
     covariance2: "Floats",
 ) -> float:
-    """Return the distance between two normal distributions."""
+    """Return the Fréchet distance between two normal distributions, given their means and covariances."""
     import numpy as np
 
     s1 = np.atleast_2d(covariance1)
@@ -180,7 +180,7 @@ class Fid(GivenModels):
         )
 
     async def _features(self, image: Image) -> str:
-        """Ask the specialist for the features of one image."""
+        """Return the features of one image from the specialist."""
         request = Text('{"features": true}')
         reply = structure_of(
             await ask_specialist(self.models, "features", (image, request))
@@ -265,7 +265,7 @@ class FrechetSummary:
 
 
 def packed(features: object) -> str:
-    """Encode features as base64 of 32-bit floats. They may be a list of numbers or such base64 already."""
+    """Encode features as base64 of 32-bit floats. They may be a list of numbers, or already encoded."""
     import numpy as np
 
     if isinstance(features, str):
@@ -295,7 +295,7 @@ def unpacked(text: str) -> "Floats":
 
 
 def read_statistics(path: str, width: int) -> "tuple[Floats, Floats]":
-    """Return mean and covariance from a file in the format of the usual FID programs."""
+    """Return the mean and covariance in a file, whose format is that of common FID programs."""
     import numpy as np
 
     try:

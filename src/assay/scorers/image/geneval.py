@@ -29,7 +29,7 @@ class Detection:
 
 
 class NoColor(ValueError):
-    """Raised if a colour must be checked and the detector reported none."""
+    """Raised if a colour must be checked but the detector reported none."""
 
 
 @scorers.register("geneval")
@@ -44,7 +44,7 @@ class GenEval:
     most: int = 16
     """The maximum number of objects of one class to consider. Those with the highest scores are kept."""
     position_threshold: float = 0.1
-    """An offset between two boxes counts as a direction (left, above, …) if it exceeds this share of both sizes."""
+    """The share of both boxes' sizes that an offset must exceed to count as a direction (left, above, …)."""
     reads: ClassVar[tuple[str, ...]] = ()
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -154,7 +154,7 @@ def faults_of(
     found: Mapping[str, Sequence[Detection]],
     threshold: float,
 ) -> list[str]:
-    """Return a line for each missing, misplaced or excess object; empty if the image is right."""
+    """Return a line for each missing, misplaced or excess object; an empty list if the image is right."""
     faults: list[str] = []
     groups: list[Sequence[Detection] | None] = []
     for clause in wanted.get("include") or ():
@@ -242,7 +242,7 @@ def _shrink(offset: float, margin: float) -> float:
 
 
 def as_detection(entry: Mapping[str, Any] | Sequence[Any]) -> Detection:
-    """Return a detection from a list of four or five numbers, or from a dictionary with `box`."""
+    """Return a detection from a list of four or five numbers, or from a dictionary with the key `box`."""
     if not isinstance(entry, Mapping):
         return Detection(_edges(entry), float(_fifth(entry)))
     box = entry["box"]

@@ -45,7 +45,7 @@ class ImageSimilarity:
     reference: str = ""
     """A column with the image to compare with; by default the target."""
     keep: str = ""
-    """A column with a mask whose white pixels the edit should not change. Only these pixels count."""
+    """A column with a mask. Only its white pixels, which the edit should not change, are compared."""
     resize: bool = False
     """Whether an image of another size is first resized to the size of the reference."""
     reads: ClassVar[tuple[str, ...]] = ("image",)

@@ -96,7 +96,7 @@ class T2ICompBench(GivenModels):
         sample: Sample,
         image: Image,
     ) -> tuple[float, Any]:
-        """Ask the specialist of one role. Return the value from 0 to 1, and the reply from which it was computed."""
+        """Return the value from the specialist of one role, 0 to 1, and its reply."""
         prompt = question_of(sample)
         if role == "clip":
             cosine = float(_entry(await self._ask(role, image, prompt), "cosine"))
@@ -185,7 +185,7 @@ def objects_of(
 
 
 def _class_of(name: object) -> str:
-    """Return the detector's class for a name: `person` for a man, a girl and so on."""
+    """Return the detector's class for the name of an object: `person` for man or girl."""
     plain = str(name).strip().lower()
     return "person" if plain in PERSONS else plain
 

@@ -22,7 +22,7 @@ from ..scorer_options import check_option
 Variant = Literal["official", "torchmetrics"]
 WEIGHTS: dict[str, float] = {"official": 2.5, "torchmetrics": 100.0}
 PREFIXES: dict[str, str] = {"official": "A photo depicts ", "torchmetrics": ""}
-"""The text before the prompt when the cosine is measured."""
+"""The text put before the prompt to compute the cosine, for each variant of CLIPScore."""
 
 
 @scorers.register("clip_score")
@@ -39,7 +39,7 @@ class ClipScore:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Lowest and highest value: 0 and the weight of the variant, since a cosine is at most 1."""
+        """The lowest and highest score: 0, and the factor of the variant."""
         return 0.0, WEIGHTS[self.variant]
 
     def __call__(self, sample: Sample, output: Output) -> Score:

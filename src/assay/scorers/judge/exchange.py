@@ -14,7 +14,7 @@ from ...core.sample import REFERENCE_COLUMNS
 from ..answers import shown
 
 Turn = tuple[str, str]
-"""Role and text."""
+"""The role and the text of one turn."""
 Rounds = Literal["last", "all"]
 
 
@@ -39,7 +39,7 @@ class Exchange:
 
     @property
     def question(self) -> str:
-        """The question, or the whole conversation with its roles."""
+        """The question, or in a dialogue the whole conversation with its roles."""
         if self.is_dialogue:
             return conversation(self.turns)
         return self.turns[-1][1]
@@ -106,7 +106,7 @@ def exchanges(
 
 
 def question_of(sample: Sample) -> str:
-    """Return the text of the sample's input messages, with their roles if there are several."""
+    """Return the text of the sample's input messages. If there are several, each is preceded by its role."""
     turns = _opening(sample)
     if len(turns) > 1:
         return conversation(turns)

@@ -49,7 +49,9 @@ JUDGE_OPTIONS = DEFAULT_OPTIONS.set(temperature=0.0, response_format="json")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAsJudge(GivenModels, ABC):
-    """Base of the scorers that judge one answer or compare two: prompts, replies and rounds."""
+    """Base of the scorers in which a judge grades one answer or compares two: it
+    handles prompts, replies and rounds.
+    """
 
     template: JudgeTemplate = "direct"
     """The template of the prompt: `direct`; `rubric` with `criteria`; `reference`,
@@ -72,11 +74,11 @@ class ModelAsJudge(GivenModels, ABC):
     In a comparison, base64 in the column of the other answer is decoded as this medium.
     """
     shows_question: bool = False
-    """Also send the media of the question to the judge, for example the original image of an edit."""
+    """Whether media of the question are also sent to the judge, such as the original image of an edit."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Generation options of the judge. They override the defaults: temperature 0 and JSON replies."""
     role: str = "judge"
-    """The role of the model that judges: `--judge ROLE=MODEL`. Several judges of one task need a role each."""
+    """The role of the judge: `--judge ROLE=MODEL`. If a task has several judges, each needs a different role."""
     reads: ClassVar[tuple[str, ...]] = ("answer",)
     is_pairwise: ClassVar[bool] = False
 
@@ -197,7 +199,7 @@ class Judge(ModelAsJudge):
 
     @cached_property
     def _grades(self) -> Grades | None:
-        """The option `grades` after validation; `None` if answers are rated on a scale."""
+        """The option `grades` as an object; None if answers are rated on a scale."""
         metrics: tuple[str, ...] = ()
         grades = None
         if self.grades is not None:
@@ -230,7 +232,9 @@ class Judge(ModelAsJudge):
 
     @property
     def bounds(self) -> Any:
-        """The lowest and highest possible value, or these by metric if the grades have named metrics."""
+        """The lowest and highest possible value; for grades with named metrics, a
+        mapping from metric to both values.
+        """
         if self._grades is not None:
             return self._grades.bounds
         if self.scale == "yes-no":
@@ -240,7 +244,7 @@ class Judge(ModelAsJudge):
 
     @property
     def higher_is_better(self) -> bool | Mapping[str, bool]:
-        """True if higher values are better, or this by metric if the grades have named metrics."""
+        """True if higher values are better; for grades with named metrics, a mapping from metric to this."""
         if self._grades is None or not self._grades.metrics:
             return True
         return {name: name not in self.lower_is_better for name in self._grades.metrics}
@@ -362,7 +366,7 @@ async def ask_judge(
     verdict: str = "json",
     role: str = "judge",
 ) -> tuple[float | int | str, str]:
-    """Return the judge's verdict and its whole reply. Raise `JudgeFailure` if it gave none."""
+    """Send a prompt to the judge, and return its verdict and its whole reply. Raise `JudgeFailure` if it gives none."""
     try:
         reply = await ask_model(models, role, prompt, judge_options(verdict, options))
     except ModelError as error:
@@ -428,7 +432,7 @@ def judge_error(
     details: Mapping[str, Any],
     failure: JudgeFailure,
 ) -> Score:
-    """Return the score of an answer whose judge gave no verdict."""
+    """Return the `judge_error` score of an answer on which the judge gave no verdict."""
     return no_verdict(
         failure.reason,
         **details,

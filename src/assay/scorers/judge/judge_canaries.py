@@ -38,7 +38,7 @@ ORDERS: tuple[str, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class CanaryReport:
-    """How many canaries were sent, how many got the top grade, and how many got no verdict."""
+    """The number of canaries that were sent, that got the top grade, and that got no verdict."""
 
     tried: int
     fooled: int
@@ -46,7 +46,7 @@ class CanaryReport:
 
     @property
     def rate(self) -> float | None:
-        """The share of verdicts that gave the top grade; `None` if the judge gave no verdict."""
+        """The share of the judge's verdicts that are the top grade; None if it gave no verdict."""
         judged = self.tried - self.without_verdict
         return self.fooled / judged if judged else None
 

@@ -76,7 +76,7 @@ class Grades:
 
     @property
     def bounds(self) -> Bounds | Mapping[str, Bounds]:
-        """The lowest and the highest value of the metric, or of each metric by name."""
+        """The lowest and the highest value; for named metrics, a mapping from metric to both values."""
         rows: list[Mapping[str, float]] = []
         numbers: list[float] = []
         for value in self.values.values():
@@ -93,7 +93,7 @@ class Grades:
 
     @property
     def best(self) -> float:
-        """The value of the best grade; for named metrics, its first metric."""
+        """The value of the best grade; with named metrics, its value for the first metric."""
         first = next(iter(self.values.values()))
         if isinstance(first, Mapping):
             return next(iter(first.values()))

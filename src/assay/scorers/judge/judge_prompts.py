@@ -91,7 +91,7 @@ def single_prompt(
     criteria: str,
     context: Sequence[Media] = (),
 ) -> Prompt:
-    """Return the prompt for a verdict on one answer; `context` are the media of the question."""
+    """Return the prompt for a verdict on one answer. `context` has the media of the question."""
     answer = exchange.output.text
     answer_media = shown_media(exchange.output)
     material = {

@@ -46,12 +46,12 @@ class JudgeRatings(GivenModels):
     lowest: int = 0
     """Ratings are whole numbers from `lowest` to `highest`."""
     capped_by: str = ""
-    """The aspect that caps the others: a higher rating of another aspect is lowered to the rating of this one."""
+    """The aspect that limits the others: a higher rating of another aspect is lowered to its rating."""
     combine: Combine = "weighted"
     expects: str = ""
     """`image` or `audio`: an answer without one is unparsed and not sent to the judge."""
     shows_question: bool = False
-    """Also send the media of the question to the judge."""
+    """Whether media of the question are also sent to the judge."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     reads: ClassVar[tuple[str, ...]] = ("answer",)
     name: ClassVar[str] = "judge_ratings"

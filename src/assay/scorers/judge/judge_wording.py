@@ -157,7 +157,7 @@ def _parse(text: str) -> dict[str, Any]:
 
 
 def _object_at_start(answer: str) -> dict[str, Any] | None:
-    """Return the object on the first lines of a reply, `None` if words follow it on its last line."""
+    """Return the object on the first lines of a reply; None if other words follow it on its last line."""
     fence = _FENCE_AT_START.match(answer)
     start = fence.end() if fence else 0
     parsed, end = _object_at(answer, start)
@@ -167,7 +167,7 @@ def _object_at_start(answer: str) -> dict[str, Any] | None:
 
 
 def _object_at_end(answer: str) -> dict[str, Any] | None:
-    """Return the object on the last lines of a reply, `None` if words precede it on its first line."""
+    """Return the object on the last lines of a reply; None if other words precede it on its first line."""
     text = _FENCE_AT_END.sub("", answer)
     if not text.endswith("}"):
         return None
@@ -219,7 +219,7 @@ NAMES = {
     "row": "the sample's row: row.category",
     "id": "the sample's id",
 }
-"""The variables that a user's own prompt may use, each with its meaning."""
+"""The variables that a user's prompt may contain, each with its meaning."""
 _ONE, _PAIR = {"answer"}, {"answer_a", "answer_b", "conversation_a", "conversation_b"}
 
 
@@ -391,7 +391,7 @@ def check_wording(
     prompt: str | Mapping[str, str],
     verdict: str,
 ) -> None:
-    """Raise `UsageError` for a prompt that cannot be used or a verdict that cannot be read."""
+    """Raise `UsageError` if the prompt is invalid or the option `verdict` cannot be used to read replies."""
     templates = get_args(JudgeTemplate)
     if template not in templates:
         raise UsageError(

@@ -291,7 +291,7 @@ def with_scales(text: str) -> str:
 
 
 def as_repeating_fraction(decimal: re.Match[str]) -> str:
-    r"""Return a repeating decimal such as `0.1\overline{6}` as a fraction."""
+    r"""Return a repeating decimal as a LaTeX fraction: `0.1\overline{6}` becomes `\frac{15}{90}`."""
     whole, fixed, repeated = decimal.groups()
     digits = int(whole + fixed + repeated) - int((whole + fixed) or "0")
     scale = (10 ** len(repeated) - 1) * 10 ** len(fixed)

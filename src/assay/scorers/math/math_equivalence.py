@@ -84,7 +84,7 @@ class KillableWorker:
         return json.loads(line) if line else {"error": "died"}
 
     def _start(self) -> None:
-        """Start the process and send it its limits. Raise if it does not become ready."""
+        """Start the process and send it its limits. Raise if it cannot import its libraries."""
         if self._owner == os.getpid():
             self._kill()
         # A clean environment and a fixed hash seed: the user's variables cannot change a comparison. `-P` keeps the

@@ -360,7 +360,9 @@ def written_numbers(
 
 
 def read_quantity(number: re.Match[str]) -> Quantity:
-    """Return the value of a match of `number_pattern`, and the factor after it: `-1/2` -> -1/2, `50%` -> 50 percent."""
+    """Return the value of a match of `number_pattern`, and the factor after it: `-1/2`
+    -> -1/2, `50%` -> 50 with 1/100.
+    """
     value = _magnitude(number)
     if number["sign"] in ("-", "−") or number["sign2"]:
         value = -value
@@ -369,7 +371,7 @@ def read_quantity(number: re.Match[str]) -> Quantity:
 
 
 def _factor(word: str | None) -> Fraction:
-    """Return the factor of a word or sign after a number."""
+    """Return the factor of a word or sign after a number: `million` -> 1,000,000, `%` -> 1/100."""
     if word is None:
         return Fraction(1)
     if "%" in word or word.lower() in PERCENT_WORDS:
@@ -412,7 +414,7 @@ def format_quantity(number: Quantity | None) -> str | None:
 
 
 def _plain(value: Fraction) -> str:
-    """Return a value as text: a decimal if that ends within 12 places, else a fraction (`72`, `0.5`, `1/3`)."""
+    """Return a value as text: a decimal if it has few enough digits, else a fraction (`72`, `0.5`, `1/3`)."""
     if value.denominator == 1:
         return str(value.numerator)
     decimal = Decimal(value.numerator) / Decimal(value.denominator)

@@ -75,7 +75,9 @@ def _han_sum(match: re.Match[str]) -> str:
 
 
 def one_spelling(text: str) -> str:
-    """Return the text with its numbers in plain ASCII: full-width and other digits, fractions, powers of ten, LaTeX."""
+    """Return the text with its numbers in ASCII: other digits, fractions, powers,
+    factorials and LaTeX are converted.
+    """
     if not text.isascii():
         text = _RAISED.sub(
             lambda raised: "^" + raised[0].translate(_SUPERSCRIPTS), text

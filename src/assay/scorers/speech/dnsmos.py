@@ -142,7 +142,7 @@ class Dnsmos:
 
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     bounds: ClassVar[tuple[float, float] | None] = None
-    """None, because the calibration can exceed the scale of 1 to 5 for audio without speech."""
+    """None: for audio without speech, the calibrated rating can be outside of the scale of 1 to 5."""
     requires: ClassVar[tuple[Requirement, ...]] = (_SPEECHMOS, _ONNXRUNTIME)
     blocking: ClassVar[bool] = True
 
@@ -196,7 +196,7 @@ def rate_speech(samples: "NDArray[np.floating[Any]]") -> dict[str, float]:
 
 
 def _rate_window(piece: "NDArray[np.float32]") -> dict[str, float]:
-    """Return the four ratings of one window."""
+    """Return the four ratings of one window of 9 s."""
     import numpy as np
 
     primary, p808 = _networks()

@@ -122,7 +122,7 @@ class SpeechConsistency(HeardRate):
     """Error rate of a transcript of the model's speech against the model's own text."""
 
     unit: str = field(default="words", kw_only=True)
-    """`words`, `characters` (Chinese) or `mixed`."""
+    """The tokens to count: `words`, `characters` (for Chinese) or `mixed`."""
     kind: ClassVar[str] = "speech_consistency"
 
     def __post_init__(self) -> None:

@@ -41,7 +41,7 @@ class Edits(NamedTuple):
     deletions: int
     insertions: int
     reference: int
-    """The number of tokens in the reference."""
+    """The number of tokens in the reference, N."""
 
     @property
     def errors(self) -> int:
@@ -57,7 +57,7 @@ class Edits(NamedTuple):
         return float(errors)
 
     def details(self) -> dict[str, int]:
-        """Return the counts under the names that summarizers pool: S, D, I, N."""
+        """Return the counts under the names that summarizers add up: S, D, I, N."""
         return {
             "S": self.substitutions,
             "D": self.deletions,
@@ -243,7 +243,7 @@ class WordErrorRate(ErrorRate):
     """
 
     normalize: str = "none"
-    """`none`, `whisper-en`, `whisper-basic` or `zh`."""
+    """The normalizer: `none`, `whisper-en`, `whisper-basic` or `zh`."""
     any_script: bool = False
     """Whether `whisper-basic` is allowed for scripts whose vowels it deletes, to reproduce a published value."""
     kind: ClassVar[str] = "wer"

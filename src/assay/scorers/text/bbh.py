@@ -24,7 +24,7 @@ _WRAPPING = " \t*_`\"'"
 @scorers.register("bbh")
 @dataclass(frozen=True)
 class Bbh:
-    """`exact` and `lenient` match of the final answer."""
+    """Two metrics: the final answer equals the target exactly (`exact`), or except for its form (`lenient`)."""
 
     answer: Literal["declared", "first_line"] = "declared"
     """Where the answer is: after "the answer is", or on the first line for prompts without worked steps."""
@@ -86,7 +86,7 @@ def declared_answer(text: str) -> str | None:
 
 
 def first_line(text: str) -> str | None:
-    """Return the first line that is not blank, without one final period."""
+    """Return the first line with text, without one final period; None if there is none."""
     lines = [line.strip() for line in text.splitlines()]
     line = next(filter(None, lines), "")
     return line.removesuffix(".") or None

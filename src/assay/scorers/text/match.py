@@ -293,10 +293,13 @@ class Regex:
 
     pattern: str
     group: int | str | None = None
-    """The group that is compared, by number or name; 0 is the whole match. By default the only group of the pattern,
-    or the whole match if there are none or several."""
+    """The number or name of the group to compare; 0 is the whole match.
+
+    By default it is the only group of the pattern, or the whole match if there are none
+    or several.
+    """
     match: str = "last"
-    """Which match counts: `first` or `last`."""
+    """Whether the `first` or the `last` match counts."""
     ignore_case: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text",)
 

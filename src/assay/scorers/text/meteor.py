@@ -194,7 +194,7 @@ class Program:
         return line.strip()
 
     def _ended(self) -> ScorerError:
-        """Return the error to raise when the METEOR process has ended unexpectedly."""
+        """Return the error for a METEOR process that ended unexpectedly."""
         return ScorerError(
             f"METEOR ended with code {self._process.poll()}",
             where="scorer 'meteor'",

@@ -85,7 +85,7 @@ def _only_likelihood(output: Output) -> Likelihood | None:
 
 
 def _not_weighed(output: Output) -> Score:
-    """Return the score of an output that does not have exactly one finite likelihood."""
+    """Return the score of an output that has no likelihood, several, or an infinite one."""
     logprobs = [likelihood.logprob for likelihood in output.likelihoods]
     reason = f"expected one finite log-likelihood, got {logprobs[:3]}"
     return Score(None, Outcome.MODEL_ERROR, details={"reason": reason})

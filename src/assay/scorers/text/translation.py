@@ -49,7 +49,7 @@ class Bleu:
     """BLEU of one translation, 0 to 100. A summarizer computes the corpus BLEU from the counts in `details`."""
 
     tokenize: str = "13a"
-    """sacreBLEU's tokenizer. `13a` finds no words in Chinese; use `zh` there."""
+    """sacreBLEU's tokenizer. `13a` does not separate words in Chinese; use `zh` for it."""
     lowercase: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     keeps_unicode_form: ClassVar[bool] = True
@@ -223,7 +223,7 @@ class Ter:
     """Whether Tercom's tokenization is used. Otherwise words are separated by blanks."""
     no_punct: bool = False
     asian_support: bool = False
-    """Split Chinese and Japanese by character."""
+    """Whether Chinese and Japanese are split by character."""
     case_sensitive: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     keeps_unicode_form: ClassVar[bool] = True

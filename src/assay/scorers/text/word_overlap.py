@@ -43,7 +43,9 @@ class Rouge:
     stemmer: bool = False
     """Whether English word endings are removed first, as in many papers."""
     words: str = "ascii"
-    """`ascii` as in the published script; `cjk` for text with Chinese, Japanese or Korean in it."""
+    """How words are found: `ascii` as in the published script, `cjk` for text with
+    Chinese, Japanese or Korean in it.
+    """
     lsum: bool = False
     """Whether `rougeLsum` is also computed, with lines as sentences.
 
@@ -184,7 +186,7 @@ def _f_measure(
     in_reference: int,
     in_answer: int,
 ) -> tuple[float, float, float]:
-    """Return F-measure, precision and recall from counts: shared, in the reference, and in the answer."""
+    """Return F-measure, precision and recall from the counts of shared, reference and answer tokens."""
     if not shared:
         return 0.0, 0.0, 0.0
     precision = shared / in_answer

@@ -43,7 +43,7 @@ class BoxIou:
     scale: Scale = "pixels"
     """The unit of the answer: `pixels`, `unit` (0 to 1) or `thousand` (0 to 1000)."""
     corners: Corners = "xyxy"
-    """Two corners, or one corner with width and height (`xywh`)."""
+    """The form of a box: two corners, or one corner with width and height (`xywh`)."""
     target_scale: Scale = "pixels"
     target_corners: Corners = "xyxy"
     threshold: float = 0.5

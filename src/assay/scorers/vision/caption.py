@@ -77,10 +77,11 @@ def bleu_counts(
     tokens: Sequence[str],
     references: Sequence[Sequence[str]],
 ) -> list[int]:
-    """Return the counts of BLEU.
+    """Return the counts for BLEU.
 
-    These are the length, the length of the closest reference, and for each of four orders the number of n-grams of
-    the caption, then for each order the number of matching ones.
+    These are the length of the caption, the length of the closest reference, then the
+    number of n-grams of each of four orders, and then the number of matching n-grams of
+    each order.
     """
     length = len(tokens)
     # Of two references that are equally close, the shorter one counts.

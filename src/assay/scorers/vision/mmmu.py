@@ -34,7 +34,7 @@ _NUMBERS = (
 )
 _MARKS = frozenset(":,.!?;'")
 _NOISE = re.compile(r"\d{400,}")
-"""Long runs of digits. They are not answers, and would make the patterns above take quadratic time."""
+"""Long runs of digits, which are removed. They are not answers, and the patterns would take quadratic time on them."""
 
 
 @scorers.register("mmmu")

@@ -30,7 +30,7 @@ TEMPERATURES = (0.0, 0.5, 1.0, 1.5, 2.0)
 HOTTER = tuple(
     DEFAULT_OPTIONS.set(temperature=temperature) for temperature in TEMPERATURES
 )
-"""Generation options of the first and of later requests to the judge."""
+"""Generation options of the first request to the judge, and of later requests, which have a higher temperature."""
 _NUMBER = re.compile(
     r"[-+−–]?(?:\d+(?:[.,]\d+)?|\.\d+)"  # "-1", "0,5", ".5"
     r"(?:[eE][-+]?\d+)?"  # "e-3"

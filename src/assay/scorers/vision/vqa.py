@@ -24,10 +24,13 @@ Behaviour = Literal["always", "a013f00", "vlmevalkit"]
 @scorers.register("vqa_accuracy")
 @dataclass(frozen=True)
 class VqaAccuracy:
-    """Agreement with the annotators, leaving out one at a time: 1 if four or more gave this answer."""
+    """VQA accuracy: the agreement with the annotators, leaving out one at a time.
+
+    It is 1 if four or more gave this answer.
+    """
 
     v: Behaviour = "always"
-    """The script to follow: the official one as `always` or `a013f00`, or its copy in `vlmevalkit`."""
+    """The variant to follow: the official script as `always` or `a013f00`, or its copy in `vlmevalkit`."""
     answers: str = "answers"
     """The column with one answer for each annotator. If it is missing, the targets are used."""
     reads: ClassVar[tuple[str, ...]] = ("text",)

@@ -153,7 +153,7 @@ class PairwiseFold:
     losses: int
     ties: int
     win_rate: float
-    """Wins plus half the ties, over all pairs."""
+    """The number of wins plus half the ties, divided by the number of pairs."""
     flat_win_rate: float
     """The win rate if each order counts as a separate verdict. It is shown only for comparison."""
     position_consistency: float

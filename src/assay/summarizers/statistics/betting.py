@@ -103,7 +103,9 @@ class BettingSequence:
             self._down = self._down[:, inside]
 
     def _is_rich(self, capital: "NDArray[np.float64]") -> "NDArray[np.intp]":
-        """Return the candidates against which a gambler's capital, the sum over all bets, has grown enough."""
+        """Return, for each candidate mean, whether a gambler's capital (the sum over
+        all bets) has grown enough to exclude it.
+        """
         import numpy as np
 
         largest = capital.max(axis=0)

@@ -20,7 +20,7 @@ MINIMUM_OVERLAP_PERCENT = 95
 
 @dataclass(frozen=True, slots=True)
 class PairedBootstrap:
-    """The bootstrap interval of a difference: the same samples are drawn for both models (Koehn 2004)."""
+    """The bootstrap interval of a difference. The same samples are drawn for both models (Koehn 2004)."""
 
     low: float
     high: float

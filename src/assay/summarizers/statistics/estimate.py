@@ -181,7 +181,7 @@ class Estimate:
         spread: Spread | None = None,
         method: str = "",
     ) -> "Estimate":
-        """Return an estimate with neither a standard error nor an interval, and the reason."""
+        """Return an estimate without a standard error and an interval, with the reason."""
         prefix = f"{method}; " if method else ""
         words = f"{prefix}n/a: {reason}"
         return cls(value, None, None, None, n, clusters, words, scale, spread)

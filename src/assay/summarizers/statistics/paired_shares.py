@@ -129,7 +129,7 @@ def _bound(
     n: int,
     quantile: float,
 ) -> float:
-    """Return the lowest difference that the test does not reject."""
+    """Return the lowest difference that the test does not reject, which is the lower end of the interval."""
     low = -1.0
     high = (wins - losses) / n
     for _ in range(200):

@@ -203,7 +203,7 @@ def minimum_detectable_paired_binary(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> float:
-    """Return the smallest difference that n samples detect if models differ on a share `discordance` of them."""
+    """Return the smallest difference that n samples detect, for models that differ on a share `discordance` of them."""
     _check_discordance(discordance)
 
     def shows(difference: float) -> bool:

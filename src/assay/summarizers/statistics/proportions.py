@@ -67,7 +67,7 @@ def share_interval(
     n: int,
     level: float = 0.95,
 ) -> tuple[tuple[float, float], str]:
-    """Return the interval of k right answers in n, and the name of the method."""
+    """Return the interval of k right answers in n, and the name of its method."""
     if n < EXACT_BELOW:
         return clopper_pearson(k, n, level), "clopper-pearson"
     low, high = wilson(k, n, level)

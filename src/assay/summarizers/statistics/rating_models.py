@@ -31,7 +31,7 @@ _MOST_STEPS = 100
 
 @dataclass(frozen=True, slots=True)
 class Battle:
-    """A battle: which of two models was better on one sample."""
+    """The result of comparing two models on one sample."""
 
     first: str
     second: str
@@ -43,7 +43,7 @@ class Battle:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The strength of one model."""
+    """The rating of one model, with its interval and its battles."""
 
     name: str
     value: float
@@ -63,7 +63,7 @@ class Ratings:
     ratings: tuple[Rating, ...]
     samples: int
     covariance: "Floats | None" = None
-    """In squared rating points; rows and columns are in the order of `ratings`."""
+    """The covariance in squared rating points. Rows and columns are in the order of `ratings`."""
 
     def p_of(self, first: str, second: str) -> float:
         """Return the two-sided p value of the difference between two ratings; 1 if the covariance is not known."""
@@ -242,7 +242,7 @@ def _information(
     chance: "Floats",
     count: int,
 ) -> "Floats":
-    """Return the information matrix of the strengths."""
+    """Return the Fisher information matrix of the strengths."""
     import numpy as np
 
     weight = chance * (1 - chance)
@@ -255,7 +255,7 @@ def _information(
 
 
 def _inverse(information: "Floats") -> "Floats":
-    """Return the inverse of the information matrix; the mean of the strengths is fixed at 0."""
+    """Return the inverse of the information matrix, with the mean of the strengths fixed at 0."""
     import numpy as np
 
     return np.asarray(
@@ -275,7 +275,7 @@ def _sandwich(
     strengths: "Floats",
     groups: "NDArray[np.intp]",
 ) -> "Floats":
-    """Return the covariance of the strengths, with battles about one sample as one unit."""
+    """Return the covariance of the strengths, in which battles about one sample are one unit."""
     import numpy as np
 
     count = len(strengths)

@@ -77,7 +77,7 @@ class Decomposition:
 
     @property
     def advice(self) -> str:
-        """A sentence that recommends more epochs or more questions."""
+        """A sentence that recommends more epochs or more questions, whichever narrows the interval."""
         now = self.estimate.stderr
         limit = self.stderr_at_infinity
         if now is None:
