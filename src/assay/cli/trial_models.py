@@ -172,7 +172,7 @@ def _after_calls(
     tools: ToolSet,
     has_calls: bool,
 ) -> Output:
-    """Return an answer in a task with tools, as a scorer gets it: with its rounds, tool calls and the state after them.
+    """Return an answer as scorers get it in a task with tools: with its rounds, tool calls and the state after them.
 
     Each user turn is a round, or two rounds with calls: the calls, then the answer to their results.
     """

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from ..datasets.samples import Samples
 
 LEAST_SHOWN = 3
-"""Values with fewer characters are not searched in a prompt, because they may occur there by coincidence."""
+"""The minimum length of values that are searched in a prompt. Shorter ones may occur there by coincidence."""
 COPIES = 100
-"""How often the records of a trial are repeated for a summarizer that fails on so few."""
+"""The number of copies of each record for a summarizer that fails on few records."""
 ANSWER = "(the model's answer)"
 MOST_ROUNDS = 20
 """The maximum number of rounds that are tried, because a template may never end its dialogue."""

@@ -164,7 +164,7 @@ def _scores(
 
 
 def _named_battles(entry: Entry, column: Column) -> Iterator[Battle]:
-    """Yield the battles of one model against the opponents that its samples name, other than itself."""
+    """Yield the battles of one model against the opponents named in its samples, except itself."""
     result, reader = entry.numbers[column]
     for record in _records(reader, result):
         opponent = record.tags.get(OPPONENT)
