@@ -88,7 +88,7 @@ class Interleaved:
     """A prompt with each image at its marker in the question (`<image 1>`), and the other images before the text."""
 
     def __call__(self, sample: Sample) -> Prompt:
-        # A question without options is asked unchanged.
+        # A question without options is sent unchanged.
         if sample.choices:
             text = SELECT(sample).messages[-1].text
         else:

@@ -39,7 +39,7 @@ def installed_plugins(group: str) -> Mapping[str, tuple[Plugin, ...]]:
             continue  # It could never be asked for.
         plugin = _plugin_of(entry)
         same_name = plugins.setdefault(plugin.name, [])
-        # A package that is on the path twice, as after an editable install, is listed twice.
+        # A package that is on the path twice, for example after an editable install, is listed twice.
         if plugin not in same_name:
             same_name.append(plugin)
     return {name: tuple(sharing) for name, sharing in sorted(plugins.items())}

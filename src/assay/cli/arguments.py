@@ -142,7 +142,7 @@ class Parser(argparse.ArgumentParser):
                 )
             )
         if unknown:
-            # The words after an unknown option may be its values, so the rest of the command is not checked.
+            # The words after an unknown option may be its values, so they are not checked.
             raise_all([*self._unread, *unknown])
         return options, list({str(fault): fault for fault in self._unread}.values())
 

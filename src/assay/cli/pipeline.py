@@ -53,7 +53,7 @@ def command(arguments: Sequence[str]) -> int:
         from .display import finish, watcher
 
         settings = settings_of(options, *OPTIONS)
-        # The evaluators of rwkv-benchmark ask all rows, even after failures.
+        # The evaluators of rwkv-benchmark continue with the next rows after failures.
         run = RunOptions(**{"on_error": "continue", **settings})
         evaluation = dialect.evaluation_of(options, register, run)
         result, file = dialect.run_evaluation(evaluation, watcher(options.json))

@@ -53,7 +53,7 @@ def described(reference: str) -> Iterator[str]:
     yield f"{reference}: {(inspect.getdoc(thing) or '').partition(chr(10))[0]}".rstrip(
         ": "
     )
-    # `place_of` would take a text for a location, and the text may be a secret.
+    # `place_of` would read a text as a location, and the text may be a secret.
     yield f"  defined at {'unknown' if isinstance(thing, str) else place_of(thing)}"
     yield from field_lines(thing)
 

@@ -78,7 +78,7 @@ def digest_of_data(thing: object) -> str:
     """Return the digest of the data that a user's function or class uses; empty without such data."""
     functions = _users_functions(thing)
     files = {function.__code__.co_filename for function in functions}
-    # Not "<string>", nor a deleted file.
+    # The file is not "<string>", and was not deleted.
     files = {file for file in files if Path(file).is_file()}
     watched = files & _opened.keys()
     modules = set(watched)

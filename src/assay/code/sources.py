@@ -98,7 +98,7 @@ def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
         def current(file: Path, *more: object) -> T:
             now = file.stat()
-            # A copy may keep time and size.
+            # A copied file may have the same time and size.
             state = (now.st_mtime_ns, now.st_size, now.st_ctime_ns, now.st_ino)
             return memory(file.absolute(), state, *more)
 
@@ -212,7 +212,7 @@ def version_of(library: str) -> str:
     try:
         about = metadata.distribution(library)
         text = about.read_text("METADATA") or ""
-        # What follows the empty line is long and not needed.
+        # The text after the empty line is long and not needed.
         head = text.partition("\n\n")[0]
         stated = _VERSION.search(head)
         return stated[1] if stated else about.version
@@ -315,7 +315,7 @@ def parsed(file: Path) -> ast.Module | None:
 
 def _tree(file: Path) -> ast.Module:
     with warnings.catch_warnings():
-        # Python reports odd syntax when the file is run.
+        # Python itself warns about questionable syntax when the file is run.
         warnings.simplefilter("ignore")
         return ast.parse(file.read_bytes())
 

@@ -210,7 +210,7 @@ def pilot_scores(
                 share = None
             variance = other.difference.stderr**2 * other.n
             origin = f"measured against {baseline}"
-            # If two runs have equal verdicts on all samples, they say nothing about how much other runs differ.
+            # If two runs have equal verdicts on all samples, they do not show how much other runs differ.
             if variance:
                 scores = replace(
                     scores,

@@ -268,7 +268,7 @@ def _is_data(path: Path, folder: Path) -> bool:
         return False
     if kind != "Arrow":
         return True
-    # The `datasets` library writes its own results beside the data as cache-….arrow.
+    # The `datasets` library writes its cache files next to the data, as cache-….arrow.
     is_cache = path.name.startswith("cache-")
     return holds_rows(path) and not is_cache
 

@@ -205,7 +205,7 @@ class _Scanner:
         if len(self.buffer) > faults.ROW_LIMIT:
             self.ended = True
             raise too_long(len(self.buffer), faults.ROW_LIMIT, "row")
-        # Reading as much again as the buffer holds keeps the number of passes over a long value small.
+        # Doubling the buffer each time keeps the number of passes over a long value small.
         chunk = self._stream.read(max(self._chunk, len(self.buffer)))
         self.buffer += chunk
         return bool(chunk)

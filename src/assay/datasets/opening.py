@@ -123,7 +123,7 @@ def _shards(
     if isinstance(source, (str, Path)):
         return _open_named(source, split, where)
     if hasattr(source, "of_split"):
-        # The user's own code reads it and knows its splits.
+        # The user's own code reads it and selects the split.
         return [source.of_split(split)], True
     shard = _shard_in_memory(source)
     if shard is None:

@@ -83,7 +83,7 @@ def _write_cell(
         count = 0
         with draft.open("wb") as file:
             for row in _sample_rows(reader, cell, evaluation_id):
-                # Escaped: its own reader takes U+2028 and its like for the end of a line.
+                # Escape other characters, because the format's own reader treats U+2028 and similar ones as line ends.
                 text = json.dumps(row, default=str)
                 line = text.encode("utf-8", "backslashreplace") + b"\n"
                 file.write(line)

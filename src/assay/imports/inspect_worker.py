@@ -37,7 +37,7 @@ def main() -> int:
     """Read the log named by the first argument. The second argument limits the memory, in bytes."""
     path = sys.argv[1]
     limit = int(sys.argv[2])
-    # What inspect_ai prints goes to stderr: stdout holds nothing but the lines.
+    # inspect_ai's own output is sent to stderr, so that stdout has only the lines.
     out = sys.stdout
     sys.stdout = sys.stderr
     try:
@@ -123,7 +123,7 @@ def _samples(
                     resolve_attachments="core",
                     reader=reader,
                 )
-                # Samples that a run did not come to are not in the file.
+                # Samples that a run did not reach are not in the file.
                 with contextlib.suppress(IndexError):
                     yield runner.run(reading)
 

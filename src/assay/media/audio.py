@@ -275,7 +275,7 @@ def _one_channel(samples: "Floats") -> "tuple[Floats, str]":
             keepdims=True,
         )
         return mixed, f"mixed {count} channels to 1"
-    # Take the first of channels that are equally loud but for rounding.
+    # Of channels that are equally loud except for rounding, take the first.
     loudest = int(np.argmax(powers >= 0.99 * powers.max()))
     channel = samples[:, loudest : loudest + 1]
     conversion = f"took channel {loudest + 1} of {count}: mixed, they cancel each other"
@@ -296,7 +296,7 @@ def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":
             else:
                 promised = facts.frames
             check_length(audio, promised, opened.samplerate, opened.channels, limits)
-            # A codec without seeking does not know its length.
+            # A codec without seeking has no known length.
             if opened.seekable():
                 count = -1
             else:

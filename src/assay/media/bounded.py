@@ -95,7 +95,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            # Not the user's folder, because libsndfile takes a file called `._` there for a part of an MP3.
+            # Not the user's folder, because libsndfile would read a file called `._` in it as a part of an MP3.
             cwd=os.path.abspath(os.sep),
             env=_environment(),
         )

@@ -431,7 +431,7 @@ def _dot_names(
         if len(name) > DOT_NAME_LENGTH:
             name = "…" + name[1 - DOT_NAME_LENGTH :]
         x = across(point.before)
-        # The line of the frame would cross a label that lies on it.
+        # The line of the frame would cross a label on it.
         y = min(up(point.after) + 4, up.start - 5)
         y = max(y, up.end + 12)
         length = len(name) * LETTER_WIDTH

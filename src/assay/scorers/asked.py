@@ -135,7 +135,7 @@ class Asked(GivenModels, LikeInner):
         except ModelError as error:
             return no_verdict(str(error), shown=medium.digest)
         with_reply = replace(output, details={**output.details, self.entry: reply})
-        # Remove what the model wrote beside the image: it must not be read as the specialist's reply.
+        # Remove the model's text next to the image, which must not be read as the specialist's reply.
         score = as_score(self.scorer(sample, only_media(with_reply)))
         return replace(
             score, details={**score.details, "shown": medium.digest, self.entry: reply}

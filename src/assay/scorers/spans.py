@@ -34,7 +34,7 @@ def evidence_span(
         return _span(start, evidence)
     if start >= 0:
         return _span(start + offset, answer)
-    # The evidence is not in the text as it is: look for the words before the answer, then for the answer behind them.
+    # The evidence is not literally in the text: search the words before the answer, and then the answer after them.
     before = evidence[:offset].rstrip(" ([{\"'")
     if before or comes_first:
         start = text.find(before)

@@ -129,7 +129,7 @@ class FileLedger:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         handle = os.open(self._path, flags, 0o644)
         try:
-            # The line break first: it ends what a kill has left of an earlier line.
+            # Write a line break first, because a kill may have left an incomplete line.
             os.write(handle, b"\n" + line)
         finally:
             os.close(handle)
@@ -275,7 +275,7 @@ def _write_file(
     os.close(handle)
     try:
         result = write(draft)
-        # Noted first: a kill before the rename leaves a file whose digest was noted earlier, or none.
+        # Record it first: after a kill before the rename, the file has an earlier recorded digest, or does not exist.
         FileLedger(path.parent).note(path, digest=file_digest(draft))
         _check_file(path)
         os.replace(draft, path)

@@ -143,7 +143,7 @@ def copy_run(
         for path in layout.media.rglob("*")
         if path.is_file() and not path.name.startswith(".")
     )
-    # The journal comes first, because it tells a copy that broke off from other files.
+    # Send the journal first, because it distinguishes an interrupted copy from other files.
     parts = [layout.journal, *media, layout.summary, layout.manifest]
     sent = 0
     try:

@@ -218,7 +218,7 @@ def is_draft(path: Path) -> bool:
         whole = json.loads(text)
     except (ValueError, RecursionError):
         return True  # Torn while it was written.
-    # If it is complete, all of it must be assay's: a name and a beginning alone could belong to any file.
+    # If it is complete, all of it must be from assay: other files may have the same name and beginning.
     checks = {
         "run.json": is_manifest_of_ours,
         "summary.json": _has_results,

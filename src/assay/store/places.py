@@ -141,7 +141,7 @@ class Places:
         last = self._last
         if id == last[0] and epoch == last[1]:
             return last[2]
-        # Score lines come in the order of answers, and both mostly in the order of the data, so try
+        # Score lines are in the order of answers, and both usually in the order of the data, so try
         # the next number first.
         number = last[2] + 1
         if number == self._count or not self._is(number, id, epoch):

@@ -583,5 +583,5 @@ class RunWriter:
             manifest = read_json(self.layout.manifest)
         else:
             manifest = {}
-        # A run writes its manifest anew, so one without the form of a run counts for nothing.
+        # A run writes a new manifest, so an invalid one is treated as empty.
         return {} if fault_of_manifest(manifest) else manifest

@@ -38,7 +38,7 @@ with target yes and with target no.
 
 SHARES: Mapping[str, tuple[Weights, Weights]] = {
     "accuracy": ((1, 0, 0, 1, 0, 0), (1, 1, 1, 1, 1, 1)),
-    # Undefined for a model that never says yes.
+    # Undefined for a model that never answers yes.
     "precision": ((1, 0, 0, 0, 0, 0), (1, 1, 0, 0, 0, 0)),
     "recall": ((1, 0, 0, 0, 0, 0), (1, 0, 1, 0, 1, 0)),
     # The harmonic mean of both; 0 if there is no right yes.

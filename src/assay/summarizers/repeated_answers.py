@@ -119,7 +119,7 @@ def _verdict(
     k: int,
     chance: Callable[[int, int, int], float],
 ) -> ScoreRecord:
-    # The missing answers might have been enough for k, so the question is unresolved, which is no error.
+    # With the missing answers there might be enough for k, so the question is unresolved, and no error is raised.
     if answers.judged < k and answers.lost:
         return verdict(answers.first, id, name, None, answers.lost_as)
     if answers.judged < k:

@@ -152,7 +152,7 @@ def _reduce_samples(
                 rows.append(first_row[sample])
                 repeats.append(answers)
             if units.unresolved and bounds is not None:
-                # A row that could not be asked is one missing answer. If pass@k needs more, the value is unknown.
+                # A row that could not be sent is one missing answer. If pass@k needs more, the value is unknown.
                 enough = _enough(len(answers) + lost, reducer)
                 filled_rows.append(first_row[sample])
                 for filled, end in ((worst, bounds[0]), (best, bounds[1])):
@@ -427,7 +427,7 @@ def values_by_sample(
         cluster = record.cluster if record.cluster is not None else record.group
         clusters[id] = ("sample", id) if cluster is None else cluster
     if reducer in _OF_ONE_ITSELF:
-        # Most runs have one answer to each sample, which is its own mean.
+        # Most runs have one answer to each sample, so its value is the mean.
         answers_of: dict[str, list[float]] = repeats
         finite(list(values.values()) or [0.0])
     else:

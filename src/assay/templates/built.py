@@ -258,7 +258,7 @@ def check_message_files(
 
 
 def _has_unheld(messages: tuple[Message, ...]) -> bool:
-    # Written as loops for speed: every prompt passes here, and most of its parts are text.
+    # These are loops for speed: this runs for every prompt, and most of its parts are text.
     for message in messages:
         for part in message.parts or ():
             if type(part) is not Text and _is_unheld(part):

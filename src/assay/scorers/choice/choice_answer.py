@@ -413,7 +413,7 @@ class TextReader(AnswerWords):
         named_last = [index for index in named if index >= match.start()]
         if len(named_last) > MOST_MENTIONS:
             return []
-        # "…, which corresponds to option B": the letter says which text is meant.
+        # "…, which corresponds to option B": the letter identifies the text.
         has_letter = any(self.classes[index] == LETTER for index in named_last)
         is_distinct = has_letter or all(map(self._is_distinct, named_last))
         return named_last if is_distinct else []

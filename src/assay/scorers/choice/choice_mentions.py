@@ -207,7 +207,7 @@ def letters_in_bold(
 
 def letter_of(mark_char: str) -> str:
     """Return the letter of the option that a mark stands for."""
-    # Marks of texts follow 64 behind those of letters.
+    # The code points of text marks are 64 above those of letter marks.
     number = (ord(mark_char) - ord(FIRST_LETTER_MARK)) % 64
     return chr(ord("A") + number)
 

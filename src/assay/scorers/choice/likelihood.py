@@ -92,7 +92,7 @@ class ChoiceLikelihood:
         option_weights = weights[:count]
         columns: dict[str, Sequence[float]] = {"acc": option_weights}
         if self.continuation == "text":
-            # Letters are all of one length: dividing by it says nothing new.
+            # All letters have the same length, so dividing by it would change nothing.
             texts = self._weighed(choices, output)
             columns |= _normalized(option_weights, texts)
         alone = _unconditioned(output, weights[count:], count)

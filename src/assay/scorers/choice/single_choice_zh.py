@@ -152,7 +152,7 @@ def _patterns(
     option = rf"{letter}(?:选项|项)?"
     conclusion = r"(?:综上(?:所述)?|总之|总的来说|综合(?:来看|分析)?|最终|因此|所以|由此可见|可见)"
     denied = r"(?!(?:选项|项)?(?:的)?(?:说法)?(?:是|并)?(?:不|错))"
-    # A claim of two letters is none. Nor is one that then calls its letter wrong, unless that is asked for.
+    # A claim with two letters is ignored. So is one that then calls its letter wrong, unless the question asks for it.
     tail = rf"(?!{_GAP}(?:或者?|和|与|及|以及|还是|、)[^。]{{0,4}}?{plain})"
     tail += "" if asks_for_wrong else denied
     rules = (

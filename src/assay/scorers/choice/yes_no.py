@@ -56,7 +56,7 @@ class YesNo:
         if gold is None:
             return data_error(f"target {targets[0]!r} is neither yes nor no")
         silence = no_answer(output)
-        # The official rule of POPE reads silence as yes; an answer that was cut off before it began is not one.
+        # The official rule of POPE reads an empty answer as yes, but not one that was truncated.
         if silence:
             answer = None
         else:

@@ -163,7 +163,7 @@ def completed(
     inner = [block for block in blocks if block.strip()]
     if inner:
         return prompt + cut(inner[0]), "fence"
-    # A body is indented. Text that is not may hold the whole function, which the stop sequences would cut off.
+    # A body is indented. Other text may contain the whole function, which the stop sequences would cut off.
     is_body = text.lstrip("\r\n")[:1].isspace()
     if entry and not is_body and (definition := definition_in(text, entry)):
         return f"{prompt_before(prompt, entry)}\n{definition}", "definition"

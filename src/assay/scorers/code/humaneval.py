@@ -134,7 +134,7 @@ class PythonSyntax:
                 details={"reason": f"{type(error).__name__}: {error}"[:200]},
             )
         if not completion.strip():
-            # A signature with its docstring is a whole function already, although the model wrote nothing.
+            # A signature with its docstring is already a valid function, even if the model wrote nothing.
             return no_answer(output) or Score(
                 0.0,
                 answer=completion,

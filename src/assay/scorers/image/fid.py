@@ -157,7 +157,7 @@ class Fid(GivenModels):
             if isinstance(image, Image)
         ]
         if not images:
-            # A set cannot include a missing image, and there is no worst distance either.
+            # A set cannot contain a missing image, and there is no highest distance to give to it.
             return Score(
                 None,
                 Outcome.MODEL_ERROR,

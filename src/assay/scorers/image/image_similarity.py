@@ -341,7 +341,7 @@ class Lpips(GivenModels):
             return no_target(sample, "image to compare with")
         image = next((item for item in output.media if isinstance(item, Image)), None)
         if image is None:
-            # There is no worst distance to give to a missing image.
+            # A missing image gets no distance, because there is no highest one.
             return Score(
                 None,
                 Outcome.MODEL_ERROR,

@@ -118,7 +118,7 @@ def _entry(entry: object) -> float | dict[str, float] | None:
 
 def _name(grade: object) -> str:
     if isinstance(grade, bool):
-        # Other YAML readers take these words for booleans.
+        # Other YAML readers read these words as booleans.
         return "yes" if grade else "no"
     return str(grade)
 

@@ -53,7 +53,7 @@ _EMPHASIS = re.compile(
 _CODE = re.compile(
     r"(?<![\w`])(`{1,3})(?=[^\s`])([^`\n]{1,200}?)(?<=[^\s`])\1(?![\w`])"
 )
-# "- 42", "* 42", "1. 42"; a minus before anything but a number stays a minus
+# The bullet before a single number: "- 42", "* 42", "1. 42". Before other text, "-" may be a minus.
 _BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,2}[.)])\s+(?=[-−]?\.?\d[\d.,/]*\s*\Z)")
 # <b>42</b>, <strong>, <code>
 _HTML = re.compile(r"</?(?:b|i|u|em|strong|code|span|p|mark|br)\s?/?>", re.IGNORECASE)

@@ -163,7 +163,7 @@ _POINTS = r"\d{1,3}(?:\.\d{3}){2,9}(?!\.?\d)"
 # 1.200 €: the currency sign shows that the point joins thousands
 _EURO = r"(?=\s?(?:€|(?i:euros?|eur)\b))"
 _EURO_POINT = rf"\d{{1,3}}\.\d{{3}}{_EURO}"
-# 1 000, 10 050: a group that begins with 0 is no number of its own; 1 500 €: the currency sign shows the same
+# 1 000, 10 050: a group that begins with 0 is not a separate number; 1 500 €: nor is one before a currency sign
 _ZERO_GROUP = r"[1-9]\d{0,2}(?: \d{3})* 0\d\d(?: \d{3})*(?!\d)"
 _EURO_BLANK = rf"[1-9]\d{{0,2}}(?: \d{{3}})+{_EURO}"
 # 1'234'567

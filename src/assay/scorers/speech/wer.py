@@ -159,7 +159,7 @@ class PooledRate:
                     "metric": self.metric,
                 },
             ),
-            # A model caught in a loop shows here before it spoils the pooled rate.
+            # A model that repeats itself endlessly is visible in this share before it distorts the pooled rate.
             Spec(
                 "pooled",
                 {
@@ -191,7 +191,7 @@ class ErrorRate(PooledRate, ABC):
         details = rate_details(edits, self.metric)
         silence = no_answer(output)
         if silence:
-            # Words that were not transcribed stay in the corpus as deletions.
+            # Words that were not transcribed count as deletions in the corpus.
             return Score(edits.rate, silence.outcome, details=details)
         return Score(
             edits.rate,

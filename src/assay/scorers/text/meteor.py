@@ -168,7 +168,7 @@ class Program:
                 f"METEOR answered {len(numbers)} numbers instead of {SIZE}",
                 where="scorer 'meteor'",
             )
-        # METEOR counts a match in one unbroken piece as no chunk when it adds up a corpus.
+        # For a corpus, METEOR counts a match without a gap as no chunk.
         if numbers[_CHUNKS] == 1 and (numbers[_SAID], numbers[_MEANT]) == (
             numbers[0],
             numbers[1],

@@ -140,7 +140,7 @@ CONTRACTIONS = {
     for form in _CONTRACTED.split()
     for slip in _with_one_apostrophe_missing(form)
 } | {
-    # The published table has this one the wrong way round.
+    # The published table has this pair in the wrong order.
     "somebody'd": "somebodyd"
 }
 """Contractions by their spelling without one of their apostrophes: `dont` -> `don't`."""

@@ -246,7 +246,7 @@ def token_f1(
     elif len(target) == 1:
         shared = int(target[0] in answer)
     else:
-        # A plain dict: the checks inside `Counter` cost more than the counting of short answers.
+        # A dict is used because the checks in `Counter` cost more than counting short answers.
         left: dict[str, int] = {}
         for word in target:
             left[word] = left.get(word, 0) + 1

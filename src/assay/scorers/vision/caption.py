@@ -57,7 +57,7 @@ class Caption:
             "tokenizer": self.tokenize,
         }
         value = {"rouge_l": rouge_l(tokens, references)}
-        # The counts stay even without an answer: a missing caption lowers the score of the run.
+        # The counts are kept even without an answer: a missing caption lowers the score of the run.
         silence = no_answer(output)
         if silence:
             return Score(value, silence.outcome, details=details)

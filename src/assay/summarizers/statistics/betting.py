@@ -93,7 +93,7 @@ class BettingSequence:
         too_high = self._candidates[self._is_rich(self._down)]
         low = max(self._low, float(too_low.max(initial=0.0)))
         high = min(self._high, float(too_high.min(initial=1.0)))
-        # Both sides exclude everything with probability below alpha; then the last interval stays.
+        # With a probability below alpha both gamblers exclude all candidates; then the last interval is kept.
         if low < high:
             self._low = low
             self._high = high

@@ -238,7 +238,7 @@ def difference_p(difference: Estimate) -> float:
     else:
         trials = difference.clusters
     # All differences are equal. With a mean of 0, some share of unseen differences must be at the far end of the scale.
-    # On an open scale only the signs are known: each could have been the other.
+    # On an open scale only the signs are known, and each could have been the opposite.
     if difference.scale is None:
         far = None
     elif value > 0:

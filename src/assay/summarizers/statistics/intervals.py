@@ -294,7 +294,7 @@ def estimate_mean(
         estimate = mean_interval(values, level, ends=ends)
     if clusters is None:
         return estimate
-    # Each sample is a cluster of its own, so they are independent.
+    # Each sample is a separate cluster, so the samples are independent.
     return replace(estimate, clusters=estimate.n)
 
 
