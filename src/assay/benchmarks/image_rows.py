@@ -152,7 +152,7 @@ class Gathered(ShardOver):
         return {"id": item, "prompt": rows[0].get("text"), "questions": questions}
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """Return one prompt. All rows before it are read for this."""
+        """Return one prompt, after reading all rows before it."""
         return next(row for row_number, _, row in self.rows() if row_number == number)
 
 

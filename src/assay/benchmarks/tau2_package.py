@@ -162,7 +162,7 @@ async def run_call(
 
 
 def _descriptions(tools: Mapping[str, PackageTool]) -> list[Any]:
-    """Return the descriptions of the tools in the form for inspect_ai's parser of arguments."""
+    """Return the descriptions of the tools as inspect_ai's parser of arguments expects them."""
     kind = inspect_module("tool").ToolInfo
     definition = inspect_module("tool").ToolDef
     described = []

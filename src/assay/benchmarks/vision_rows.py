@@ -162,7 +162,7 @@ class Reshaped(ShardOver):
                 yield number, index, reshaped
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """Return one row. All rows before it are read for this."""
+        """Return one row, after reading all rows before it."""
         return next(
             row
             for row_number, index, row in self.rows()

@@ -218,7 +218,7 @@ def _in_rounds(
     outputs: Sequence[Output],
     prompts: Sequence[Prompt],
 ) -> Output:
-    """Return the last answer together with all rounds of its dialogue, in the form for scorers."""
+    """Return the last answer together with all rounds of its dialogue, as scorers expect it."""
     plain = [prompt_to_plain(prompt) for prompt in prompts]
     return with_rounds(list(outputs), plain)
 

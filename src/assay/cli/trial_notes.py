@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..datasets.samples import Samples
 
 LEAST_SHOWN = 3
-"""The minimum length of values that are searched in a prompt. Shorter ones may occur there by coincidence."""
+"""The minimum length of values that are searched for in a prompt. Shorter ones may occur there by coincidence."""
 COPIES = 100
 """The number of copies of each record for a summarizer that fails on few records."""
 ANSWER = "(the model's answer)"

@@ -41,7 +41,7 @@ def _sources(
     model: str,
     recipe: Recipe,
 ) -> Iterator[Iterable[ScoreRecord]]:
-    """Yield the groups of score records in which counts are searched: those of each scorer, and those of all joined."""
+    """Yield the groups of score records that may contain the counts: those of each scorer, and those of all joined."""
     beside = {
         scorer: Attempts(reader.counted_scores(task, model, scorer))
         for scorer in reader.scorers(task, model)

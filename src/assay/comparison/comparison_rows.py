@@ -106,7 +106,7 @@ def signed(value: float, digits: int) -> str:
 
 
 def _within(name: str) -> str:
-    """Return a name in the form for the middle of a sentence: "the later run"."""
+    """Return a name as it is written in the middle of a sentence: "the later run"."""
     return "the later run" if name == "The later run" else name
 
 

@@ -26,7 +26,7 @@ def is_imported(reader: RunReader) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """What a result is compared with: a task, model and metric of the baseline, or the reason why there is nothing."""
+    """The result of the baseline to compare with: its task, model and metric, or the reason why there is none."""
 
     task: str = ""
     model: str = ""

@@ -1,9 +1,8 @@
 """Locate the part of an answer that a scorer has read: `details["span"]`, start and end in characters of `output.text`.
 
 The viewer and `assay show` highlight the span. Scorers often read a converted form of
-the answer, without markup and with one spelling of numbers. Then the words that were
-read are searched in the answer itself. If their position is uncertain, there is no
-span.
+the answer, without markup and with one spelling of numbers. The words that they read are
+then looked up in the answer itself. If their position is uncertain, the span is left out.
 """
 
 from typing import Any

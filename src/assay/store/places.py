@@ -16,7 +16,7 @@ Place = tuple[str, int]
 """A sample id and an epoch."""
 NOWHERE = -1
 SEARCHES = 64
-"""The number of linear searches from which building a hash table saves time."""
+"""The number of linear searches after which building a hash table is worthwhile."""
 
 
 class HashTable:
@@ -167,7 +167,10 @@ class Places:
             table.add(hashed)
 
     def _scan(self, id: str, epoch: int) -> int:
-        """Search a sample and epoch in all ids one by one. Building a hash table pays only for many searches."""
+        """Search all ids one by one for a sample and epoch.
+
+        Building a hash table is worthwhile only for many searches.
+        """
         pattern = b"\0" + id.encode("utf-8", "surrogatepass") + b"\0"
         position = self._ids.find(pattern)
         while position >= 0:

@@ -461,7 +461,7 @@ class RunWriter:
             raise disk_error(error, self.layout.folder) from error
 
     def plain_output(self, output: Output) -> dict[str, Any]:
-        """Return a model's output in the form for a journal line.
+        """Return a model's output as it is stored in a journal line.
 
         Media from the model are stored in the run folder. Media of the prompt stay in
         the dataset, and only their digests are in the line.

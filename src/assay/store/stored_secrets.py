@@ -225,7 +225,9 @@ class Redactor:
 
 
 def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
-    """Return the search texts without those that contain another one. A search for the shorter one finds them too."""
+    """Return the texts to search for, without those that contain another one: a search
+    for the shorter one finds them too.
+    """
     shortest: list[bytes] = []
     for form in sorted(set(forms), key=len):
         if not any(shorter in form for shorter in shortest):
@@ -237,10 +239,10 @@ def _is_searched(
     secret: str,
     is_sure: bool,
 ) -> bool:
-    """Return True if a secret is searched in prompts and answers.
+    """Return True if prompts and answers are searched for a secret.
 
-    An ordinary word from a header is not, because prompts and answers probably contain
-    it by chance.
+    They are not searched for an ordinary word from a header, which they probably
+    contain by chance.
     """
     return len(secret) >= SHORTEST and (
         is_sure or not (secret.isalpha() and secret.islower())

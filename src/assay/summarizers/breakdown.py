@@ -15,7 +15,7 @@ from .units import Units, estimate_weighted
 MAX_GROUPS = 1000
 """The maximum number of values of a tag with a breakdown.
 
-A tag with more values is an identifier: they are only counted.
+A tag with more values is probably an identifier. Its values are only counted.
 """
 
 

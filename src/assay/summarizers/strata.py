@@ -252,7 +252,7 @@ def mean_of_rows(
     ends: Ends | None,
     level: float = 0.95,
 ) -> Estimate:
-    """Return the mean over rows, which have a sum of values and the number of values.
+    """Return the mean over rows, each with a sum of values and the number of values.
 
     The units of the rows are the clusters.
     """
@@ -290,7 +290,7 @@ def expected_of(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> int | None:
-    """Return the expected number of samples for `members`: all expected samples except those of other records."""
+    """Return the expected number of samples for `members`: all expected samples without those of other records."""
     if context.n_expected is None:
         return None
     return context.n_expected - len(

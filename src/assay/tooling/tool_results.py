@@ -62,9 +62,7 @@ def _words(value: object) -> str:
 
 
 def _as_plain(value: object) -> object:
-    """Return a value that JSON does not support in a form that it does: members as a
-    dict or list, else the value's text.
-    """
+    """Convert a value that JSON does not support: a dataclass or set to its members, anything else to text."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             entry.name: getattr(value, entry.name)

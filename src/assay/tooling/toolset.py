@@ -189,7 +189,7 @@ def _built(entry: object, where: str) -> object:
 
 
 def _as_spec(entry: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
-    """Return an entry such as `bash` or `{"bash": {"network": true}}` in the form for the registry."""
+    """Return an entry such as `bash` or `{"bash": {"network": true}}` as the spec that the registry expects."""
     if isinstance(entry, str) or "name" in entry:
         return entry
     [(name, options)] = entry.items()

@@ -96,7 +96,7 @@ With other rules it begins with the option.
 """
 EVIDENCE_CHARS = 160
 SENTENCE_WORDS = 400
-"""Maximum number of words before and after a word in which the ends of its sentence are searched."""
+"""Maximum number of words before and after a word that may belong to its sentence."""
 
 
 class Extraction(NamedTuple):

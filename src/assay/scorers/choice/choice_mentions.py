@@ -138,7 +138,11 @@ _WORD_OF_ONE_LETTER = re.compile(r"I|[EOY]\s[a-zß-ÿ]")
 _OPTION_WORDS = ("option ", "choice ", "letter ")
 
 TextSpans = dict[int, tuple[int, str]]
-"""The option texts in an answer by start: the end, and the letter, or all letters if several options share the text."""
+"""The option texts found in an answer.
+
+A key is the offset at which a text begins. The value is its end, and the letter of its
+option, or several letters if options share the text.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +220,7 @@ def find_texts(
     plain: str,
     options: Mapping[str, str],
 ) -> TextSpans:
-    """Return the spans of option texts in an answer. Longer texts are searched first."""
+    """Return the spans of option texts in an answer. Longer texts take precedence."""
     owners = _letters_by_text(options)
     lower = _lower(plain)
     spans: TextSpans = {}

@@ -32,7 +32,7 @@ NONE = "Z"
 """The letter for an answer that chooses none of the options."""
 LAST_TOKENS = 4
 LONGEST_FOR_TEXT = 2
-"""Option texts are not searched in an answer that is longer than all options together by more than this factor."""
+"""An answer is not searched for option texts if it is longer than all options together by more than this factor."""
 
 
 @scorers.register("choice_vlmeval")

@@ -104,7 +104,7 @@ def _without_words(references: object) -> str | None:
 
 
 def _spaced(text: str) -> str:
-    """Return tokens as one text with separators, in which a sequence of whole tokens can be searched as a substring."""
+    """Return tokens as one text with separators, in which a sequence of whole tokens can be found as a substring."""
     tokens = spoken_tokens(text)
     return _BETWEEN + "".join(token + _BETWEEN for token in tokens)
 

@@ -111,9 +111,10 @@ def is_hit(
 
 
 def _forms(text: str) -> list[float | str]:
-    """Return the forms in which a reference is searched: its number rounded to two decimals, or its text in lower case.
+    """Return the forms of a reference to search for: its number rounded to two decimals, or its text in lower case.
 
-    A single letter is searched with a blank before it and with a blank after it.
+    For a single letter, they are the letter with a blank before it and with a blank
+    after it.
     """
     text = text.strip()
     try:

@@ -269,7 +269,7 @@ def estimate_mean(
     binary: bool | None = None,
     ends: Ends | None = None,
 ) -> Estimate:
-    """Return the mean with the interval that fits the data: for a share, a score interval, or Student's t.
+    """Return the mean with the interval that fits the data: that of a share, a score interval, or Student's t.
 
     `binary` is True if the score can only be 0 or 1. By default the values decide. Set
     it to False for a rating or another open scale: a run in which all samples got 1 of
