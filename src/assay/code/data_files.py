@@ -133,7 +133,10 @@ def _hook(
 
 
 def _note_module(code: CodeType) -> None:
-    """Start recording the reads of a user's module that is about to run. It may run again because its file changed."""
+    """Start recording the reads of a user's module that is about to run.
+
+    Earlier records are removed, because a module whose file has changed runs again.
+    """
     if code.co_name == "<module>" and is_users(code.co_filename):
         _opened[code.co_filename] = {}
 

@@ -25,7 +25,7 @@ _homes: dict[Path, "_Home"] = {}
 _added: set[Path] = set()
 """Folders that are importable only because a file in them was loaded."""
 _first: dict[str, Path] = {}
-"""The folder that was the first to have a module of each name. Its module keeps the name."""
+"""For each module name, the first folder that had a module of this name. That module keeps the name."""
 _aliases: dict[str, str | None] = {}
 """The file of each renamed module, by its new name.
 

@@ -74,7 +74,7 @@ _score_head = msgspec.json.Decoder(_ScoreHead).decode
 
 
 class AnswersByKey:
-    """The answers of a task by request key, whatever names the samples and models have now.
+    """The answers of a task by request key. It finds answers even if samples or models were renamed.
 
     A key covers everything on which an answer depends, including the model's identity.
     Only a hash of each key is in memory. The journal line of the answer confirms that

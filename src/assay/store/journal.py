@@ -284,7 +284,7 @@ def part_of(
     *names: str,
     **others: type,
 ) -> type[Any]:
-    """Return a class with some fields of a record class, and with further fields of the given types."""
+    """Return a class with the named fields of a record class, and with further fields of the given types."""
     hints = get_type_hints(record)
     declared = {field.name: field for field in fields(record)}
     members: list[Any] = [

@@ -26,7 +26,7 @@ class _Group:
     expected: int | None = None
     """The expected number of samples in the group."""
     numbers: dict[str, float] = field(default_factory=dict)
-    """The lowest value in the group, for each metric."""
+    """The worst value in the group, for each metric."""
     judged: Counter[str] = field(default_factory=Counter)
     """The number of samples with a value, for each metric."""
 
@@ -75,7 +75,7 @@ class Grouped:
         metric: str,
         name: str,
     ) -> Callable[[], Iterator[ScoreRecord]]:
-        """Return a function that yields one record for each group with the lowest value in the group."""
+        """Return a function that yields one record for each group with the worst value in the group."""
 
         def make() -> Iterator[ScoreRecord]:
             for (key, epoch), group in groups.items():

@@ -178,8 +178,9 @@ def estimate_worst(
 ) -> Estimate:
     """Return the worst mean of all levels, with an interval computed from the intervals of the levels.
 
-    The worst level cannot be better than the better bound of any level. With k levels
-    each of these k bounds may be wrong, so each gets 1/k of the error probability.
+    The worst level cannot be better than any level, so the better end of every level's
+    interval is a bound for it. With k levels each of these k bounds may be wrong, so
+    each gets 1/k of the error probability.
     """
     names = sorted({level for level, _, _ in rows})
     parts = [[row for row in rows if row[0] == name] for name in names]

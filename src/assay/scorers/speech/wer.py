@@ -24,7 +24,10 @@ from ..plain_text import plain_text
 from .speech_normalize import HAN, REQUIRES, check_normalizer, check_script, normalizer
 
 _SHORT = 1024
-"""The limit for short texts: the product of both lengths up to which one weighted edit distance is faster than two."""
+"""Texts are short if the product of their lengths is at most this.
+
+For them one weighted edit distance is faster than two.
+"""
 _EDIT = 4096
 _WEIGHTS = (_EDIT, _EDIT, _EDIT + 1)
 """Costs of insertion, deletion and substitution.
