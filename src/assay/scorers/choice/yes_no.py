@@ -1,7 +1,8 @@
 """Score yes or no, by the words of the answer or by the probability of yes.
 
-`details["confusion"]` is the row of a confusion matrix, with answers that are neither
-counted by target. Precision, recall and other metrics are computed from it.
+`details["confusion"]` marks which of six cases an answer is: true yes, false yes, false
+no, true no, or unreadable with the target yes or no. Precision, recall and other metrics
+are computed from the sums of these.
 
 The scorer `yes_probability` also gives the probability of yes, for metrics that rank
 answers. It comes from the first token of the answer, if the backend reports
