@@ -146,7 +146,7 @@ class Adapted:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterable[Result]:
-        """Call the user's function. Return its results; numbers that it returns become results."""
+        """Call the user's function and return its results. A number that it returns becomes a result."""
         scale = context.scale or ValueScale(context.higher_is_better, context.bounds)
         filled = FilledRecords(records, context.scorer, scale)
         with blame(SummarizerError, f"summarizer {self.name!r}"):

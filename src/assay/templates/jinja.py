@@ -66,7 +66,7 @@ class JinjaText:
         self._template, self.variables = compiled_text(text, self.where, blocks)
         """`variables` are the names that the text reads. Only these values are converted for it."""
         self._pieces = plain_pieces(text, blocks)
-        """The literals and variables of a text that has nothing else. Joining them is faster than Jinja."""
+        """The rendered text, stored if the text contains no Jinja, as is usual for roles and system messages."""
 
     def __call__(self, sample: Sample) -> str:
         """Return the text for a sample. Each medium is replaced by a word such as `[image]`."""
@@ -79,7 +79,9 @@ class JinjaText:
         return marks.parts(self.rendered(sample, marks))
 
     def rendered(self, sample: Sample, marks: Shown) -> str:
-        """Return the text with a mark in place of each medium. `marks` records which medium each mark means."""
+        """Return the text with a mark in place of each medium. `marks` records the medium of each mark."""
+        if self._constant is not None:
+            return self._constant
         try:
             values = variables_of(sample, self.variables, marks)
             if self._pieces is not None:
