@@ -3,8 +3,8 @@
 The variables are the row's columns. Other variables are `sample`, `id`, `input`,
 `target`, `choices` and `letters`, as JSON values, unless a column has the same name.
 Templates run in a sandbox, and an unknown variable is an error. The result is text
-(never parsed as JSON), with the sample's media where the text has `{{ sample.media[0]
-}}`.
+(never parsed as JSON), with the sample's media where the text has
+`{{ sample.media[0] }}`.
 """
 
 import re
@@ -66,7 +66,7 @@ class JinjaText:
         self._template, self.variables = compiled_text(text, self.where, blocks)
         """`variables` are the names that the text reads. Only these values are converted for it."""
         self._pieces = plain_pieces(text, blocks)
-        """The rendered text, stored if the text contains no Jinja, as is usual for roles and system messages."""
+        """The literals and variables of a text that has nothing else. Joining them is faster than Jinja."""
 
     def __call__(self, sample: Sample) -> str:
         """Return the text for a sample. Each medium is replaced by a word such as `[image]`."""
@@ -80,8 +80,6 @@ class JinjaText:
 
     def rendered(self, sample: Sample, marks: Shown) -> str:
         """Return the text with a mark in place of each medium. `marks` records the medium of each mark."""
-        if self._constant is not None:
-            return self._constant
         try:
             values = variables_of(sample, self.variables, marks)
             if self._pieces is not None:
