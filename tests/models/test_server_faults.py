@@ -153,6 +153,75 @@ def test_an_echo_whose_rows_contradict_themselves_is_refused(put_to, change, sai
         put_weigh(put_to, Reporting(change), "cd")
 
 
+class Ending(Echoing):
+    """Echoes as `Echoing`, and generates nothing after some texts, because the model ends there."""
+
+    def __init__(self, ends, **more):
+        super().__init__(**more)
+        self.ends = ends
+
+    def choice(self, prompt, index):
+        choice = super().choice(prompt, index)
+        if self.ends(prompt):
+            choice["text"] = prompt
+            for column in choice["logprobs"].values():
+                del column[len(prompt) :]
+        return choice
+
+
+def ends_after_d(text):
+    return text.endswith("d")
+
+
+def test_a_shifted_echo_is_refused_though_the_model_ends_after_the_text(put_to):
+    server = Ending(ends_after_d, shift=1)
+
+    with pytest.raises(UsageError, match="written at temperature 0, is not the most"):
+        put_weigh(put_to, server, "cd")
+
+
+def test_an_aligned_echo_is_read_though_the_model_ends_after_the_text(put_to):
+    server = Ending(ends_after_d)
+
+    outputs = put_to(
+        server,
+        "openai/m",
+        weigh("ab", "cd"),
+        weigh("ab", "cd"),
+        method="likelihood",
+        likelihood_by="echo",
+    )
+
+    for output in outputs:
+        assert output.likelihoods == (Likelihood(-2.0, False, 2),)
+        assert "notes" not in output.details
+    assert len(server.asked) == 3  # the echo is checked once, with another text
+
+
+def test_an_echo_that_could_not_be_checked_is_noted(put_to):
+    [output] = put_weigh(put_to, Ending(lambda _: True), "cd")
+
+    assert output.likelihoods == (Likelihood(-2.0, False, 2),)
+    assert output.details["notes"] == [
+        "the server generates nothing after the texts it echoes, so its echo could not be checked"
+    ]
+
+
+@pytest.mark.parametrize("way", ["echo", "prompt_logprobs"])
+def test_a_server_that_does_not_know_a_way_to_weigh_says_so(put_to, service, way):
+    error = {"detail": f"Unexpected fields in the request: {{'{way}'}}"}
+
+    [output] = put_to(
+        service(error, status=422),
+        "openai/m",
+        weigh("ab", "cd"),
+        method="likelihood",
+        likelihood_by=way,
+    )
+
+    assert output.error.message.endswith(f"; fix: leave likelihood_by={way} out")
+
+
 def test_an_echo_without_any_value_is_refused(put_to):
     def drop_values(report):
         del report["token_logprobs"]

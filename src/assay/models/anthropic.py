@@ -142,11 +142,7 @@ class Anthropic(HttpModel):
         request: Request,
     ) -> Output:
         payload = {**body, **self.body}
-        answer = await self._client.post(
-            self._address("messages"),
-            payload,
-            self._headers_for(payload),
-        )
+        answer = await self._post("messages", body, self._headers_for(payload))
         output = read_body(answer)
         if answer.get("stop_reason") != "stop_sequence":
             output = ended_by_length(output, count_of(payload, "max_tokens"))

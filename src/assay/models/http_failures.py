@@ -111,8 +111,11 @@ class HttpFailure(Exception):
 class Refused(Exception):
     """Raised for a response with an error status that is not classified yet.
 
-    `reported` is the status of the response if it differs from the status in the body's error.
+    `reported` is the status of the response if it differs from the status in the body's error. `path` is the path of
+    the API that was called, such as `chat/completions`.
     """
+
+    path = ""
 
     def __init__(
         self,

@@ -46,6 +46,11 @@ from .chat_format import Malformed
 from .http import Client, HttpFailure, Limits, Refused, decoded
 from .reply_checks import with_notes
 
+_NO_PATH = re.compile(
+    r"^HTTP 40[45]: (?!.*(?:model|deployment)).*(?:not found|not allowed|no route)",
+    re.IGNORECASE,
+)
+"""Matches the message of a server that lacks the path: `Not Found`, not `the model x was not found`."""
 _VERSIONED = re.compile(r"/v\d+[a-z0-9]*$")
 
 KINDS = ("text", "image", "audio", "video")
@@ -245,12 +250,18 @@ class HttpModel(ABC):
         self,
         path: str,
         body: Mapping[str, Any],
+        headers: Mapping[str, str] | None = None,
     ) -> Any:
-        return await self._client.post(
-            self._address(path),
-            {**body, **self.body},
-            self._headers,
-        )
+        """Send a body with the user's members, and return the decoded answer."""
+        try:
+            return await self._client.post(
+                self._address(path),
+                {**body, **self.body},
+                headers or self._headers,
+            )
+        except Refused as refused:
+            refused.path = path
+            raise
 
     async def _post_form(
         self,
@@ -289,7 +300,7 @@ class HttpModel(ABC):
         except Refused as refused:
             outcome = self._refused(refused)
             if isinstance(outcome, HttpFailure):
-                return self._failed(outcome, refused.status)
+                return self._failed(outcome, refused.status, refused.path)
             output = outcome
         except HttpFailure as error:
             return self._failed(error)
@@ -317,6 +328,7 @@ class HttpModel(ABC):
         self,
         error: HttpFailure,
         status: int = 0,
+        path: str = "",
     ) -> Output:
         if status in (401, 403) and not self._key:
             error.message += f"; fix: set the environment variable {self.api_key_env}"
@@ -327,6 +339,10 @@ class HttpModel(ABC):
         ):
             version = _VERSIONED.search(self.public_url)
             error.message += f"; fix: base_url may lack the version, as in {self._place}{version[0] if version else ''}"
+        elif path and _NO_PATH.match(error.message):
+            error.message += (
+                f"; fix: choose another API, as the server may have no /{path}"
+            )
         return error.as_output(self._secrets)
 
     async def _repeat(self, request: Request, ask: Ask) -> Output:
@@ -419,7 +435,7 @@ def enough(output: Output, expected: int) -> Output:
     count = len(output.candidates)
     if count == expected or not count:
         return output
-    fix = "leave `n` out of extra_body, or ask another"
+    fix = "leave `n` out of `body`, and set n as a generation option"
     if count < expected:
         fix = f"use epochs={expected} instead of n={expected}"
     message = f"asked for {expected} candidate{'s' * (expected > 1)}, the endpoint gave {count}; fix: {fix}"

@@ -4,13 +4,31 @@ Servers silently accept options that they do not support. Some deviations are co
 record. The run counts `Output.details["notes"]` and prints them under the table.
 """
 
+import asyncio
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary
 
-from ..core import Candidate, Output, Part, Request, Text, Usage
+from ..core import (
+    Candidate,
+    GenerateOptions,
+    Media,
+    Message,
+    Output,
+    Part,
+    Prompt,
+    Reasoning,
+    Request,
+    Text,
+    Usage,
+)
 from ..core.reasoning import ThinkTags
+from .chat_format import Malformed, count_of
+from .http import HttpFailure, Refused
+from .inline_media import mapping_in
 
 NOTES = "notes"
 REPLY_MODEL = "reply_model"
@@ -24,6 +42,9 @@ LEAST_CUT = 100
 """Minimum number of words for checking whether a prompt was truncated, because some servers count tokens wrongly."""
 MOST_END_TOKENS = 8
 """Maximum number of tokens in an answer without text, all of them special ones."""
+LEAST_LIMIT = 16
+"""The lowest token limit of the public Responses API. Proxies raise a lower one to it, also for the Messages API."""
+LENGTH_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 LEAST_REPEATED = 40
 """Minimum number of characters for detecting a repeated prompt, because a model may repeat short ones itself."""
 _SPECIAL_TOKEN = re.compile(
@@ -50,6 +71,14 @@ _RELEASE = re.compile(
     re.VERBOSE,
 )
 """Matches the release date or version at the end of a model's name."""
+
+
+TOOLS = "tools"
+MEDIA = "images or sounds"
+FIX = {
+    TOOLS: "; fix: -a tool_syntax=prompted writes them into the prompt",
+    MEDIA: "",
+}
 
 
 def with_notes(
@@ -166,19 +195,62 @@ def ended_by_length(
 ) -> Output:
     """Return the output with stop reason `length` if it used all `most` tokens, the limit in the request.
 
-    Some servers report "completed" in that case.
+    Some servers report "completed" in that case. With more tokens than that, the server did not obey the limit, so
+    its own stop reason is kept.
     """
-    if output.usage is not None:
-        count = output.usage.output_tokens
-    else:
-        count = None
+    count = _output_tokens(output)
     if most is None or count is None or count < most:
         return output
-    if len(output.candidates) != 1 or output.stop_reason not in ("stop", None):
+    has_ended = output.stop_reason in ("stop", None) or has_broken_call(output)
+    if len(output.candidates) != 1 or not has_ended:
+        return output
+    if output.stop_reason == "stop" and count not in (most, max(most, LEAST_LIMIT)):
         return output
     return replace(
         output, candidates=(replace(output.candidates[0], stop_reason="length"),)
     )
+
+
+def has_broken_call(output: Output) -> bool:
+    """Return True if the answer has a tool call with arguments that are not JSON, as in an answer that was cut."""
+    return any(not call.is_readable for call in output.last_calls)
+
+
+def with_options_of(
+    body: Mapping[str, Any],
+    request: Request,
+) -> Request:
+    """Return the request with the options that the user's `body` overrides."""
+    options = request.options
+    stop = body.get("stop")
+    if isinstance(stop, str):
+        options = replace(options, stop=(stop,))
+    elif isinstance(stop, list):
+        options = replace(options, stop=tuple(stop))
+    for name in LENGTH_FIELDS:
+        if count := count_of(body, name):
+            options = replace(options, max_tokens=count)
+    if body.get("logprobs") not in (None, False):
+        options = replace(options, logprobs=count_of(body, "top_logprobs") or 0)
+    if _asks_for_object(body.get("response_format")):
+        options = replace(options, response_format="json")
+    if options is request.options:
+        return request
+    return replace(request, options=options)
+
+
+def _asks_for_object(response_format: object) -> bool:
+    """Return True if a `response_format` asks for a JSON object, by itself or by its schema."""
+    kind = mapping_in(response_format).get("type")
+    schema = mapping_in(response_format, "json_schema", "schema")
+    return kind == "json_object" or schema.get("type") == "object"
+
+
+def _output_tokens(output: Output) -> int | None:
+    """Return the number of output tokens that the server reported, or None."""
+    if output.usage is None:
+        return None
+    return output.usage.output_tokens
 
 
 def _with_plausible_usage(output: Output, request: Request) -> tuple[Output, list[str]]:
@@ -226,15 +298,18 @@ def _ignored_options(output: Output, request: Request) -> list[str]:
     """Return notes on options that the server ignored, according to the reply."""
     options = request.options
     notes = []
-    if output.usage is not None:
-        count = output.usage.output_tokens
-    else:
-        count = None
+    count = _output_tokens(output)
     most = options.max_tokens
     if len(output.candidates) == 1 and count is not None and count > (most or count):
         notes.append(f"the server wrote more than max_tokens={most}")
+    if _is_cut_early(output, most):
+        notes.append(
+            "the server cut an answer before max_tokens: its context may be full"
+        )
     if options.logprobs is not None and _lacks_logprobs(output):
         notes.append("the server ignored logprobs")
+    if request.prompt.tools and _lacks_call(output, request.prompt.tool_choice):
+        notes.append("the server ignored tool_choice: an answer has no call")
     if options.response_format in ("json", "json_object") and _lacks_json(output):
         notes.append("the server ignored response_format: an answer is not JSON")
     return notes
@@ -271,10 +346,47 @@ def _lacks_logprobs(output: Output) -> bool:
     return any(c.text and not c.tokens for c in output.candidates)
 
 
+def _is_cut_early(
+    output: Output,
+    most: int | None,
+) -> bool:
+    """Return True if an answer ended by `length` with fewer tokens than it was allowed.
+
+    Answers with reasoning are left out, because some servers do not count its tokens.
+    """
+    count = _output_tokens(output)
+    if most is None or count is None or len(output.candidates) != 1:
+        return False
+    [candidate] = output.candidates
+    has_reasoning = any(isinstance(part, Reasoning) for part in candidate.parts)
+    is_cut = candidate.stop_reason == "length"
+    return is_cut and not has_reasoning and count < most
+
+
+def _lacks_call(
+    output: Output,
+    tool_choice: str | None,
+) -> bool:
+    """Return True if a call was required, and a candidate that was not refused has none."""
+    if tool_choice in (None, "auto", "none"):
+        return False
+    return any(
+        not candidate.calls and candidate.stop_reason != "content_filter"
+        for candidate in output.candidates
+    )
+
+
 def _lacks_json(output: Output) -> bool:
-    """Return True if a candidate that was not cut is not a JSON object."""
+    """Return True if a candidate that ended by itself is not a JSON object.
+
+    One that was cut must at least begin as an object.
+    """
     for candidate in output.candidates:
-        if candidate.stop_reason != "stop" or not candidate.text:
+        if not candidate.text.strip():
+            continue
+        if candidate.stop_reason == "length" and candidate.text.lstrip()[0] != "{":
+            return True
+        if candidate.stop_reason != "stop":
             continue
         try:
             value = json.loads(candidate.text)
@@ -283,3 +395,84 @@ def _lacks_json(output: Output) -> bool:
         if not isinstance(value, dict):
             return True
     return False
+
+
+class UnseenParts:
+    """Compares token counts, to see whether a server shows the tools and media of a prompt to its model.
+
+    Some servers accept them for models that cannot use them, and drop them without a word. The token count tells: it
+    stays the same if the prompt is sent without them. That is tried once for tools and once for media.
+    """
+
+    def __init__(self) -> None:
+        self._notes: dict[str, list[str]] = {}
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
+
+    async def notes(
+        self,
+        request: Request,
+        output: Output,
+        ask: Callable[[Request], Awaitable[Output]],
+    ) -> list[str]:
+        """Return notes on parts of the prompt that the server counts no tokens for.
+
+        `ask` sends a request. It is called if this server was not examined yet.
+        """
+        if output.usage is None or not output.usage.input_tokens:
+            return []
+        notes: list[str] = []
+        for part in _doubtful_parts(request.prompt, output):
+            lock = self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+            async with lock:
+                if part not in self._notes:
+                    bare = await _input_tokens(_without(request, part), ask)
+                    is_unseen = bare is not None and bare >= output.usage.input_tokens
+                    self._notes[part] = [_note(part)] if is_unseen else []
+            notes += self._notes[part]
+        return notes
+
+
+def _note(part: str) -> str:
+    return f"the server counts no tokens for {part}: it may not show them to the model{FIX[part]}"
+
+
+def _doubtful_parts(prompt: Prompt, output: Output) -> list[str]:
+    """Return the kinds of parts in the prompt that the model may not have seen. A model that calls a tool has."""
+    parts = []
+    has_call = any(candidate.calls for candidate in output.candidates)
+    if prompt.tools and prompt.tool_choice != "none" and not has_call:
+        parts.append(TOOLS)
+    if prompt.media:
+        parts.append(MEDIA)
+    return parts
+
+
+def _without(request: Request, part: str) -> Request:
+    """Return a request for one token, with the same prompt but without its tools or its media."""
+    prompt = request.prompt
+    if part == TOOLS:
+        prompt = replace(prompt, tools=(), tool_choice=None, parallel_calls=None)
+    else:
+        prompt = replace(prompt, messages=tuple(map(_without_media, prompt.messages)))
+    return Request(prompt, GenerateOptions(max_tokens=1))
+
+
+def _without_media(message: Message) -> Message:
+    parts = [part for part in message.parts or () if not isinstance(part, Media)]
+    return Message(message.role, tuple(parts))
+
+
+async def _input_tokens(
+    request: Request,
+    ask: Callable[[Request], Awaitable[Output]],
+) -> int | None:
+    """Return the number of tokens that the server counts in a prompt; None if it does not answer."""
+    try:
+        output = await ask(request)
+    except (Refused, HttpFailure, Malformed):
+        return None
+    if output.usage is None:
+        return None
+    return output.usage.input_tokens

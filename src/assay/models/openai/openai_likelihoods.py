@@ -25,6 +25,9 @@ WITHOUT_TOPS = (
     "the server reports no `top_logprobs`, so its echo could not be checked, "
     "and no answer counts as the one greedy decoding would give"
 )
+PROBE = "One, two, three, four, five, six, seven,"
+"""A text that every model continues, so that the server generates a token after it."""
+WITHOUT_GENERATED = "the server generates nothing after the texts it echoes, so its echo could not be checked"
 MOST_CERTAIN = 2
 """Largest number of tokens in a text whose log-probabilities may all be 0. In longer texts, this is an error."""
 NEAR = 0.01
@@ -236,6 +239,26 @@ def _echoed(
         is_best = value is not None and best is not None and value >= best
         read.append(ScoredToken(text[max(begin, 0) : max(end, 0)], value, is_best))
     return read
+
+
+@well_shaped
+def check_echo(probe: Choices) -> None:
+    """Raise `Misaligned` if the echo of `PROBE` is not aligned."""
+    _echoed(probe.entries[0], PROBE)
+
+
+@well_shaped
+def has_generated(
+    choices: Choices,
+    texts: Sequence[str],
+) -> bool:
+    """Return True if at least one report has a token that the server generated after the text."""
+    for choice, text in zip(choices.entries, texts, strict=True):
+        report: Mapping[str, Any] = choice.get("logprobs") or {}
+        begins = _begins(report["tokens"], report.get("text_offset"), text)
+        if begins[-1] >= len(text):
+            return True
+    return False
 
 
 def _column(

@@ -29,7 +29,6 @@ from ...media.prompt_media import PLAIN_AUDIO, WEB_IMAGES, Formats
 from ..carrying import CHAT, ROLES_FIX, Carrier
 from ..chat_format import (
     chat_messages,
-    count_of,
     option_fields,
     read_answer,
     tool_fields,
@@ -38,7 +37,14 @@ from ..http import HttpFailure, Refused
 from ..http_failures import parsed
 from ..http_model import HttpModel, enough, filtered, without_seed
 from ..inline_media import mapping_in
-from ..reply_checks import check_reply, ended_by_length, with_notes
+from ..reply_checks import (
+    UnseenParts,
+    check_reply,
+    ended_by_length,
+    has_broken_call,
+    with_notes,
+    with_options_of,
+)
 from ..tool_prompting import ToolWriting, check_tool_syntax
 from ..tool_syntaxes import HERMES, PROMPTED, SYNTAXES
 from . import openai_likelihoods as weighing
@@ -160,6 +166,8 @@ OWN_CARRIERS: Mapping[str, Carrier] = {
     ),
 }
 LIKELIHOOD_FIX = "-a likelihood_by=echo, or likelihood_by=prompt_logprobs for vLLM, if the server measures given texts"
+CONVERSING = frozenset({"auto", "chat", "responses"})
+"""APIs whose requests may hold tools and media."""
 WITHOUT_LOGPROBS = frozenset({"images", "speech", "transcriptions"})
 
 
@@ -220,7 +228,10 @@ class OpenAI(HttpModel):
             if not isinstance(getattr(self, name), str):
                 raise UsageError(f"{name} takes a name, got {getattr(self, name)!r}")
         super().__post_init__()
+        self._unseen = UnseenParts()
         self._has_weighed = False
+        self._has_aligned_echo = False
+        """Whether a token that the server generated has shown that its echoes are aligned."""
         self._takes_lists = True
         """True if the server accepts several prompts in one request; False after it rejected them."""
         self._server: Server | None = None
@@ -329,6 +340,15 @@ class OpenAI(HttpModel):
         return writing.read(output, request)
 
     async def _answer_once(self, request: Request) -> Output:
+        """Return the answer, with notes on tools and media that the server may not show to the model."""
+        output = await self._exchange(request)
+        if self._url == self.public_url or self.api not in CONVERSING:
+            return output
+        notes = await self._unseen.notes(request, output, self._exchange)
+        return with_notes(output, notes)
+
+    async def _exchange(self, request: Request) -> Output:
+        """Send a request by the chosen API, and return the checked answer."""
         ways = {
             "responses": self._respond,
             "speech": self._speak,
@@ -345,7 +365,8 @@ class OpenAI(HttpModel):
             "chat/completions" if chat else "completions", server.renamed(body)
         )
         output = read_answer(answer, audio_format=self.audio_format)
-        if output.stop_reason is None:
+        request = with_options_of(self.body, request)
+        if output.stop_reason is None or has_broken_call(output):
             output = ended_by_length(output, request.options.max_tokens)
         output = self._checked(output, request, answer)
         output = with_notes(output, server.unconfirmed(request.options))
@@ -359,6 +380,8 @@ class OpenAI(HttpModel):
     ) -> Output:
         """Return the output with notes on options that the server ignored, according to its reply."""
         reply_model = mapping_in(answer).get("model")
+        if self.tool_syntax is not None:  # calls in the text are read later
+            request = replace(request, prompt=replace(request.prompt, tool_choice=None))
         return check_reply(output, request, self.name, reply_model, self._tags)
 
     async def _server_for(self, request: Request) -> Server:
@@ -413,8 +436,9 @@ class OpenAI(HttpModel):
     async def _respond(self, request: Request) -> Output:
         body = responses.question(self.name, request)
         answer = await self._post("responses", body)
-        most = count_of({**body, **self.body}, "max_output_tokens")
-        output = ended_by_length(responses.read(answer), most)
+        request = with_options_of(self.body, request)
+        output = responses.read(answer)
+        output = ended_by_length(output, request.options.max_tokens)
         output = self._checked(output, request, answer)
         return without_seed(output, request)
 
@@ -485,13 +509,36 @@ class OpenAI(HttpModel):
         if self._takes_lists and len(texts) > 1:
             choices = await self._weigh_together(texts, way)
             if choices is not None:
-                return weighing.read(choices, request, way)
+                return await self._read_weighed(choices, request, way)
         replies = []
         for text in texts:
             question = weighing.question(self.name, text, way)
             replies.append(await self._post("completions", question))
-        output = weighing.read(weighing.single_choices(replies), request, way)
+        choices = weighing.single_choices(replies)
+        output = await self._read_weighed(choices, request, way)
         self._takes_lists = self._takes_lists and len(texts) == 1
+        return output
+
+    async def _read_weighed(
+        self,
+        choices: weighing.Choices,
+        request: Request,
+        way: weighing.Way,
+    ) -> Output:
+        """Return the likelihoods in a server's reports.
+
+        If no echo so far has a generated token, which would show whether it is aligned, send one more text first.
+        """
+        output = weighing.read(choices, request, way)
+        if way != "echo" or self._has_aligned_echo:
+            return output
+        if not weighing.has_generated(choices, weighing.texts_of(request)):
+            question = weighing.question(self.name, weighing.PROBE, way)
+            probe = weighing.single_choices([await self._post("completions", question)])
+            weighing.check_echo(probe)
+            if not weighing.has_generated(probe, [weighing.PROBE]):
+                return with_notes(output, [weighing.WITHOUT_GENERATED])
+        self._has_aligned_echo = True
         return output
 
     async def _weigh_together(
@@ -519,7 +566,11 @@ class OpenAI(HttpModel):
             return with_notes(output, [note])
         failure = refused.failure()
         if refused.status in (400, 422) and failure.kind == "http":
-            failure.message += _option_fix(failure.message)
+            way = self.likelihood_by
+            if re.search(rf"\b{way}\b", failure.message):
+                failure.message += f"; fix: leave likelihood_by={way} out"
+            else:
+                failure.message += _option_fix(failure.message)
         return failure
 
 
