@@ -376,6 +376,23 @@ def test_an_image_in_free_roles_is_refused_before_the_run(
     assert server.asked == 0
 
 
+def test_a_question_for_one_token_is_not_called_cut(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    row = {"question": "q", "choices": ["x", "y"], "answer": "A"}
+    Path("mc.jsonl").write_text(json.dumps(row))
+    body = reply("A", "length")
+    token = {"token": "A", "logprob": -0.1, "top_logprobs": []}
+    body["choices"][0]["logprobs"] = {"content": [token]}
+
+    with serving(Refusing("200 OK", body)) as url:
+        arguments = ["--model", "openai/m", "--base_url", f"{url}/v1"]
+        main(["run", "mc.jsonl", "--measure", "first_token", *arguments, "-o", "run"])
+
+    printed = capsys.readouterr().out
+    assert "1 / 1" in printed
+    assert "cut by max_tokens" not in printed
+
+
 def test_what_a_server_ignores_and_who_replied_is_noted_under_the_table(capsys, rows):
     body = {**reply("x", "length"), "model": "other"}
     arguments = ["--model", "openai/m", "--max_tokens", "3", "--logprobs", "2"]

@@ -752,6 +752,12 @@ def test_a_stream_is_named_whatever_its_content_type(put_to, service, body, kind
         ),
         (400, {"error": None, "message": "top"}, "http", "HTTP 400: top"),
         (
+            400,
+            {"error": {"message": "Field 'n': Value must be between 1 <= value <= 4"}},
+            "http",
+            "fix: use epochs instead of n",
+        ),
+        (
             502,
             b"<html><head><title>Bad Gateway</title></head></html>",
             "http",

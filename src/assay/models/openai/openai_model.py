@@ -580,6 +580,8 @@ def _option_fix(message: str) -> str:
         return "; fix: -a max_tokens_field=max_completion_tokens"
     if re.search(r"\bmax_completion_tokens\b", message):
         return "; fix: -a max_tokens_field=max_tokens"
+    if re.search(r"""(['"`])n\1""", message):
+        return "; fix: use epochs instead of n"
     for name in REFUSABLE:
         if re.search(rf"\b{name}\b", message):
             return f"; fix: --gen_kwargs {name}=null leaves it out"

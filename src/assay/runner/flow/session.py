@@ -461,7 +461,8 @@ class Session:
             self.results,
             self._say_fault,
         )
-        results = with_cut_answers(results, task_run.remarks.cut_answers)
+        if planned.options.max_tokens != 1:  # an answer of one token is cut on purpose
+            results = with_cut_answers(results, task_run.remarks.cut_answers)
         results = with_chance(results, task_run.chance, planned.scorings)
         results = with_floors(results, self.floors)
         self.results += results
