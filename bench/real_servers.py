@@ -3,21 +3,33 @@
 python bench/real_servers.py llama.cpp=http://127.0.0.1:9101/v1,smollm2 serve=http://127.0.0.1:9102/v1,/path/to/model
 
 Each argument names a running server, its address and the model. For example:
-    python -m llama_cpp.server --model MODEL.gguf --port 9105 --logits_all true
+    python -m llama_cpp.server --model MODEL.gguf --port 9105 --logits_all true --n_ctx 1024
     transformers serve MODEL_FOLDER --port 9102
     litellm --config FILE.yaml --port 9104
 """
 
 import argparse
 import asyncio
+import io
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import PIL.Image
 from openai import OpenAI
 
-from assay.core import AssayError, GenerateOptions, Message, Output, Prompt, Request
+from assay.core import (
+    AssayError,
+    GenerateOptions,
+    Image,
+    Message,
+    Output,
+    Prompt,
+    Request,
+    Text,
+    Tool,
+)
 from assay.models import build_model
 
 LANDS = ("France", "Italy", "Japan", "Spain", "Germany", "Egypt", "Peru", "Cuba")
@@ -133,12 +145,46 @@ def seen(**options: Any) -> Callable[[Server], str]:
     """Return a check that an option is obeyed, noted or refused."""
 
     def check(server: Server) -> str:
-        output = server.answer(QUESTIONS[0], **options)
-        if output.error is not None:
-            return failure_of(output)
-        return "; ".join(output.details.get("notes", ())) or "no note"
+        return notes_of(server.answer(QUESTIONS[0], **options))
 
     return check
+
+
+def notes_of(output: Output) -> str:
+    """Return what assay noted about an answer, or why there is none."""
+    if output.error is not None:
+        return failure_of(output)
+    return "; ".join(output.details.get("notes", ())) or "no note"
+
+
+def required_tool(server: Server) -> str:
+    """Return what is noted of an answer that has to call a tool."""
+    tool = Tool("capital_of", "The capital of a country", {"type": "object"})
+    message = Message.of("user", QUESTIONS[0])
+    prompt = Prompt((message,), tools=(tool,), tool_choice="capital_of")
+    options = GenerateOptions(temperature=0.0, max_tokens=TOKENS)
+    [output] = server.ask(Request(prompt, options))
+    if output.error is None and output.calls:
+        return "called"
+    return notes_of(output)
+
+
+def picture(server: Server) -> str:
+    """Return what is noted of an answer about an image. The models of this bench see none."""
+    drawn = io.BytesIO()
+    PIL.Image.new("RGB", (40, 30), "red").save(drawn, "PNG")
+    message = Message("user", (Image(drawn.getvalue()), Text("What is shown?")))
+    options = GenerateOptions(temperature=0.0, max_tokens=TOKENS)
+    [output] = server.ask(Request(Prompt((message,)), options))
+    return notes_of(output)
+
+
+def full_context(server: Server) -> str:
+    """Return what is noted of an answer that needs more tokens than the context has. It has 1,024 in this bench."""
+    prompt = Prompt((Message.of("", "word " * 1010),))
+    options = GenerateOptions(temperature=0.0, max_tokens=200)
+    [output] = server.ask(Request(prompt, options))
+    return f"{output.stop_reason}: {notes_of(output)}"
 
 
 def cut_response(server: Server) -> str:
@@ -163,6 +209,9 @@ CHECKS: dict[str, Callable[[Server], str]] = {
     "repetition_penalty": seen(repetition_penalty=3.0),
     "api=responses, cut": cut_response,
     "stream": streamed,
+    "a required tool": required_tool,
+    "an image": picture,
+    "a full context": full_context,
 }
 
 
