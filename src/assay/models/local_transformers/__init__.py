@@ -1,4 +1,4 @@
-"""Transformers models in this process: text, vision, audio and speech. Common prefixes are computed once."""
+"""Local transformers models: text, vision, audio and speech, with common prefixes computed once."""
 
 from .transformers_model import LocalTransformers
 

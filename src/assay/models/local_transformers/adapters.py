@@ -1,6 +1,7 @@
-"""Adapters: small sets of weights for one model, merged into it before its first request.
+"""Merge PEFT adapters into a model before its first request.
 
-PEFT only warns if an adapter does not fit, and continues with random numbers. Here such an adapter is refused.
+PEFT only warns if an adapter does not fit the model, and leaves random numbers where
+weights are missing. Here such an adapter is an error.
 """
 
 import warnings
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 FIX = "check its name and the network, and that it was made for this model"
 _SHARED = ("vblora_vector_bank", "prompt_encoder")
-"""Weights that PEFT reports as missing although they are there: it stores them under another name."""
+"""Parts of weight names that PEFT reports as missing although it loaded them under another name."""
 
 
 def adapted(
@@ -77,9 +78,10 @@ def _merged(
 
 
 def _untie(peft_model: Any) -> None:
-    """Give each layer that shares its weights with an adapted layer its own copy.
+    """Copy weights that an adapted layer shares with other layers.
 
-    Otherwise merging the adapter would change the other layers too, or would change the shared weights twice.
+    Otherwise merging the adapter would also change the other layers, or would change
+    the shared weights twice.
     """
     import torch
     from peft.tuners.tuners_utils import BaseTunerLayer

@@ -1,8 +1,8 @@
-"""Attention over shared prefixes: many segments in one pass, each with its own prefix, without padding or repetition.
+"""Attention over shared prefixes: many segments per forward pass, each with its own prefix.
 
-transformers lets a model's attention be replaced by name. The replacement follows the *plan* of the running
-pass, which knows the visible tokens of each token and where keys and values are stored. Outside such a pass it
-is the usual attention.
+transformers can replace a model's attention function by name. The replacement follows
+the *plan* of the current pass, which defines the tokens that each token attends to and
+where keys and values are stored. Outside such a pass it is torch's usual attention.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAME = "assay_shared"
 _running: ContextVar["RunningPass | None"] = ContextVar("running_pass", default=None)
 UNKNOWN_ARGUMENTS = ("s_aux", "position_bias", "head_mask")
-"""Arguments that some models pass to their attention and that no plan supports."""
+"""Arguments that some models pass to their attention function and that no plan supports."""
 
 
 class CannotShare(Exception):
@@ -27,7 +27,7 @@ class CannotShare(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How one layer computes attention: its scale, its sliding window and its soft cap (None without)."""
+    """Attention settings of one layer; `window` and `softcap` are None if it has none."""
 
     scale: float
     window: int | None = None
@@ -35,7 +35,7 @@ class Style:
 
 
 class Plan(Protocol):
-    """Computes the attention of one pass, and decides which tokens each token attends to."""
+    """Computes the attention of one forward pass, and decides which tokens each token attends to."""
 
     def attend(
         self,
@@ -45,26 +45,29 @@ class Plan(Protocol):
         value: "Tensor",
         style: Style,
     ) -> Any:
-        """Compute the attention of one layer. Inputs and result have the shape (heads, tokens, head size)."""
+        """Return the attention output of one layer.
+
+        Inputs and output have the shape (heads, tokens, head size).
+        """
         ...
 
 
 @dataclass(slots=True)
 class RunningPass:
-    """A pass of the model, and the sizes of its sliding attention windows.
+    """The plan of the current forward pass, and the sliding windows that the model requested.
 
-    A model may set the window as an argument of the attention, in the mask, or in both. The plan replaces the masks, so
-    the two must agree.
+    A model may pass a window size to its attention function, to its mask function, or
+    to both. The plan replaces the masks, so the two must agree.
     """
 
     plan: Plan
     masks: set[int | None] = field(default_factory=set)
-    """Sizes of the sliding windows in the masks that the model requested; None for a mask without a window."""
+    """Window sizes of the masks that the model requested; None for a mask without a window."""
     used: set[int | None] = field(default_factory=set)
-    """Sizes of the sliding windows with which the layers attended."""
+    """Window sizes that the layers' attention used; None for a layer without a window."""
 
     def note_mask(self, settings: Mapping[str, Any]) -> None:
-        """Record the window size of a mask; raise `CannotShare` for masks that no plan supports."""
+        """Record the window size of a requested mask; raise `CannotShare` if no plan supports it."""
         window = settings.get("local_size")
         config = settings.get("config")
         if settings.get("use_vmap"):
@@ -74,7 +77,7 @@ class RunningPass:
         self.masks.add(window)
 
     def window_of(self, argument: int | None) -> int | None:
-        """Return the window size of a layer: the argument of its attention, or the window of the only mask."""
+        """Return a layer's window size: `argument`, unless the model's only mask has another one."""
         window = argument
         if self.masks and window not in self.masks:
             if len(self.masks) > 1:
@@ -84,7 +87,7 @@ class RunningPass:
         return window
 
     def check_masks(self) -> None:
-        """Raise `CannotShare` if a mask with a window was not used by any layer."""
+        """Raise `CannotShare` if the model requested a windowed mask that no layer used."""
         unused = self.masks - self.used - {None}
         if self.used and unused:
             raise CannotShare("its layers do not say which of them have a window")
@@ -92,7 +95,7 @@ class RunningPass:
 
 @contextmanager
 def passing(plan: Plan) -> Iterator[None]:
-    """Make passes of the model follow `plan` inside the block."""
+    """Make the model's attention follow `plan` inside the block."""
     running = RunningPass(plan)
     token = _running.set(running)
     try:
@@ -103,7 +106,7 @@ def passing(plan: Plan) -> Iterator[None]:
 
 
 def register() -> None:
-    """Register the attention over shared prefixes with transformers. Doing it twice is harmless."""
+    """Register the shared-prefix attention with transformers; calling this again is harmless."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
@@ -153,7 +156,7 @@ def _attention(
 
 
 def integers(values: Sequence[int] | Sequence[Sequence[int]]) -> Any:
-    """Return a list of integers as a tensor. numpy reads it first, because it is several times faster than torch."""
+    """Convert a list of integers to a tensor, through numpy because that is several times faster."""
     import numpy as np
     import torch
 
@@ -161,7 +164,7 @@ def integers(values: Sequence[int] | Sequence[Sequence[int]]) -> Any:
 
 
 def sent(tensor: "Tensor", device: object) -> Any:
-    """Copy a tensor to a device. The copy to a GPU runs in the background."""
+    """Copy a tensor to a device; copies to a GPU run in the background."""
     import torch
 
     if torch.device(device).type != "cuda":
@@ -170,7 +173,7 @@ def sent(tensor: "Tensor", device: object) -> Any:
 
 
 class Once:
-    """Tensors that all layers of a pass use, made once and sent to a device once."""
+    """Caches the tensors that all layers of a forward pass use, with one copy per device."""
 
     def __init__(self) -> None:
         self._tensors: dict[Any, Any] = {}
@@ -181,7 +184,7 @@ class Once:
         device: object,
         make: Callable[[], Any],
     ) -> Any:
-        """Return the tensor with this name on a device; the first call makes it with `make`."""
+        """Return the named tensor on a device; the first call creates it with `make`."""
         key = (name, device)
         if key not in self._tensors:
             self._tensors[key] = sent(make(), device)
@@ -197,7 +200,7 @@ class PrefixCache:
     values: dict[int, Any] = field(default_factory=dict)
 
     def cut(self, length: int) -> "PrefixCache":
-        """Return the first `length` tokens of the prefix, without copying memory."""
+        """Return the cache of the first `length` tokens, without copying memory."""
         keys = {layer: key[:, :length] for layer, key in self.keys.items()}
         values = {layer: value[:, :length] for layer, value in self.values.items()}
         return PrefixCache(length, keys, values)
@@ -205,13 +208,13 @@ class PrefixCache:
 
 @dataclass
 class Group:
-    """Segments of one pass that continue the same prefix."""
+    """Segments of one forward pass that continue the same prefix."""
 
     prefix: PrefixCache | None
     spans: list[tuple[int, int]]
-    """Start and end of each segment in the pass. Segments follow each other without gaps."""
+    """Start and end of each segment in the pass; segments are contiguous."""
     ends: list[list[int]]
-    """For each segment and token, the index in the segment after the last token that attends to it."""
+    """For each token of each segment, the index in the segment after the last token that attends to it."""
     _tensors: Once = field(default_factory=Once)
     _masks: dict[Any, Any] = field(default_factory=dict)
 
@@ -224,23 +227,25 @@ class Group:
 
     @cached_property
     def longest(self) -> int:
-        """Number of tokens of the longest segment."""
+        """Number of tokens in the longest segment."""
         return max(stop - start for start, stop in self.spans)
 
     @cached_property
     def is_plain(self) -> bool:
-        """True if no segment branches and the prefix is empty, so that a causal mask is enough."""
+        """True if a causal mask is enough: there is no prefix, and no segment branches."""
         return self.prefix is None and all(min(ends) == len(ends) for ends in self.ends)
 
     @cached_property
     def is_even(self) -> bool:
-        """True if all segments have the same length, so that no token needs to be gathered."""
+        """True if all segments have the same length, so that they need no padding."""
         return all(stop - start == self.longest for start, stop in self.spans)
 
     def index(self, device: object) -> tuple[Any, Any]:
-        """Return the index in the pass of each token of each segment, and a mask that is False for padding.
+        """Return token indices of each segment, padded to equal length, and those that are not padding.
 
-        Short segments are padded with their first token.
+        The first tensor has the shape (segments, tokens of the longest segment) and
+        contains indices in the pass; short segments repeat their first token. The
+        second one has the flat indices of the real tokens in the first.
         """
         indices = self._tensors("index", device, self._padded_indices)
         real = self._tensors("real", device, self._real_indices)
@@ -257,7 +262,7 @@ class Group:
         return is_real.flatten().nonzero()[:, 0]
 
     def _steps(self) -> tuple[Any, Any]:
-        """Return the token indices 0, 1, 2, … up to the longest segment, and which of them each segment has."""
+        """Return the offsets 0, 1, 2, … of the longest segment, and a mask of those in each segment."""
         import torch
 
         sizes = integers([stop - start for start, stop in self.spans])[:, None]
@@ -271,7 +276,7 @@ class Group:
         dtype: object,
         device: object,
     ) -> Any:
-        """Return a mask to add to the attention scores, of the shape (segments, 1, tokens, prefix + tokens)."""
+        """Return the additive attention mask, in the shape (segments, 1, tokens, prefix + tokens)."""
         import torch
 
         name = (window, dtype, device)
@@ -292,7 +297,10 @@ class Group:
         window: int | None,
         device: object,
     ) -> Any:
-        """Return which tokens each token may not attend to, in the shape (segments, tokens, prefix + tokens)."""
+        """Return a boolean mask of the tokens that each token must not attend to.
+
+        Its shape is (segments, tokens, prefix + tokens).
+        """
         import torch
 
         size = self.longest
@@ -327,7 +335,7 @@ class Group:
         positions: "Tensor",
         device: object,
     ) -> Any:
-        """Return which tokens are outside the attention window of each token, because they come too long before it."""
+        """Return a boolean mask of the tokens that are too far back for a token's sliding window."""
         import torch
 
         indices, _ = self.index(device)
@@ -340,13 +348,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class PackedPlan:
-    """A pass over many segments, each a small tree after its prefix. It can store the keys and values it computes."""
+    """The plan of a forward pass over many segments, which can also store keys and values."""
 
     groups: Sequence[Group]
-    """Groups of segments with one prefix each. They cover the pass from start to end, in order."""
+    """Groups of segments with a common prefix. Together they cover the pass, in order."""
     positions: Any
     keep: Callable[[int, Any, Any], None] | None = None
-    """Called with the layer number, and the keys and values of every token of the pass, to store them."""
+    """If set, called in each layer with its number, and the keys and values of all tokens."""
 
     def attend(
         self,
@@ -379,7 +387,7 @@ class PackedPlan:
         lines: Sequence[Any],
         style: Style,
     ) -> Any:
-        """Compute attention within each segment of a group.
+        """Return the attention output for the segments of a group.
 
         Inputs and output have the shape (tokens, heads, head size).
         """
@@ -411,7 +419,7 @@ class PackedPlan:
         value: "Tensor",
         style: Style,
     ) -> Any:
-        """Compute attention of segments to their prefix and themselves.
+        """Compute the attention of segments to their prefix and to their own tokens.
 
         Inputs and output have the shape (segments, heads, tokens, head size).
         """
@@ -440,7 +448,7 @@ def sdpa(
     mask: "Tensor",
     scale: float,
 ) -> Any:
-    """Compute attention with torch's kernels; without a mask, each token attends to those before it."""
+    """Compute attention with torch's fused kernels; `mask=None` means a causal mask."""
     from torch.nn.functional import scaled_dot_product_attention
 
     groups = query.shape[1] // key.shape[1]
@@ -468,7 +476,7 @@ def attend_by_hand(
     mask: "Tensor",
     style: Style,
 ) -> Any:
-    """Compute attention with soft-capped scores, which torch's kernels do not support."""
+    """Compute attention with soft-capped scores, which torch's fused kernels do not support."""
     import torch
 
     groups = query.shape[1] // key.shape[1]
@@ -486,7 +494,7 @@ def capped(
     scores: "Tensor",
     softcap: float | None,
 ) -> Any:
-    """Apply a soft cap to attention scores, as in models that are trained with one."""
+    """Apply a soft cap to attention scores: `softcap * tanh(scores / softcap)`."""
     if softcap is None:
         return scores
     return (scores / softcap).tanh() * softcap

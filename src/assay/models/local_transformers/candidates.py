@@ -1,4 +1,4 @@
-"""Find where a generated sequence ends, and which part of it is the answer."""
+"""Find the end of a generated sequence, and convert its tokens to a candidate."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,25 +14,28 @@ from .generation_rows import Row
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The token ids of one answer."""
+    """The generated token ids of one answer."""
 
     ids: Sequence[int]
     has_ended: bool | None = None
-    """True if the answer ended by itself. `None` if this is unknown: then it did if its last token is an end token."""
+    """True if the answer ended before its token limit.
+
+    If None, it did if its last token is an end token.
+    """
     prompt: Sequence[int] = ()
-    """Token ids before the answer, if they are known."""
+    """Token ids of the prompt; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopCheck:
-    """Ends an answer at an end token or after a stop string."""
+    """Checks after each token whether an answer ends, at an end token or after a stop string."""
 
     tokenizer: Any
     ends: frozenset[int]
     strings: tuple[str, ...]
 
     def __call__(self, tokens: Sequence[int]) -> str | None:
-        """Return why generation stops after these tokens, or None to continue."""
+        """Return `"stop"` if the answer ends after these tokens, else None."""
         if tokens[-1] in self.ends:
             return "stop"
         may_stop = self.strings and self._has_stop(tokens[-self._window :])
@@ -45,14 +48,17 @@ class StopCheck:
         tokens: Sequence[int],
         count: int,
     ) -> bool:
-        """Return True if one of the last `count` tokens may end the answer."""
+        """Return False only if none of the last `count` tokens ends the answer."""
         if not self.ends.isdisjoint(tokens[-count:]):
             return True
         return bool(self.strings) and self._has_stop(tokens[-self._window - count :])
 
     @property
     def _window(self) -> int:
-        """Return how many tokens at the end may contain a new stop string; a character may take several tokens."""
+        """Return how many of the last tokens to search for a stop string.
+
+        A single character may take up to four tokens.
+        """
         return 4 * max(len(string) for string in self.strings) + 8
 
     def _has_stop(self, tokens: Sequence[int]) -> bool:
@@ -62,16 +68,16 @@ class StopCheck:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Converts token ids of one model to candidates."""
+    """Converts the token ids that one model generates to candidates and outputs."""
 
     model: Any
     tokenizer: Any
     turn_ends: Collection[int] = ()
-    """Tokens with which the chat template closes an answer."""
+    """Ids of the tokens with which the chat template ends an assistant turn."""
     marks: Mapping[int, str] = field(init=False)
-    """Special tokens that mark reasoning, as text by id."""
+    """Text of the special tokens that delimit reasoning, by token id."""
     tool_marks: Mapping[int, str] = field(init=False)
-    """Special tokens that mark reasoning and tool calls, as text by id."""
+    """Text of the special tokens that delimit reasoning or tool calls, by token id."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "marks", mark_tokens(self.tokenizer))
@@ -79,9 +85,10 @@ class Answers:
         object.__setattr__(self, "tool_marks", tool_marks)
 
     def ends(self, strings: Sequence[str] = ()) -> set[int]:
-        """Return the end tokens, and the stop strings that are one special token.
+        """Return the ids of all end tokens, and of stop strings that are a single special token.
 
-        End tokens are those of the generation settings, the tokenizer and the chat template.
+        End tokens come from the generation settings, the tokenizer and the chat
+        template.
         """
         ends: set[Any] = set(self.turn_ends)
         config = getattr(self.model, "generation_config", None)
@@ -96,7 +103,7 @@ class Answers:
         return ends
 
     def stops(self, strings: Sequence[str]) -> "StopCheck":
-        """Return a check that ends an answer at an end token or a stop string."""
+        """Return a check for end tokens and these stop strings."""
         return StopCheck(self.tokenizer, frozenset(self.ends(strings)), tuple(strings))
 
     def own(
@@ -105,7 +112,7 @@ class Answers:
         length: int,
         strings: Sequence[str] = (),
     ) -> list[int]:
-        """Return the generated tokens of a row, without its prompt of `length` tokens, up to the first end token."""
+        """Return the generated part of a row: from index `length` to the first end token."""
         ends = self.ends(strings)
         tokens = []
         for token in row[length:]:
@@ -120,7 +127,7 @@ class Answers:
         answer: Drawn,
         tokens: tuple[Token, ...] = (),
     ) -> Candidate:
-        """Return an answer as a candidate, with its text up to the first stop string."""
+        """Convert an answer to a candidate, whose text ends before the first stop string."""
         stops = request.options.stop
         ends = self.ends(stops if answer.has_ended is None else ())
         ids = [token for token in answer.ids if token not in ends]
@@ -152,9 +159,10 @@ class Answers:
         squeezed: int | None,
         cut: int = 0,
     ) -> Output:
-        """Return all answers to a prompt of `length` tokens. A greedy answer is repeated `n` times.
+        """Return the output with all answers to a prompt of `length` tokens.
 
-        `squeezed` is the token limit of the answers if the context lowered it, else None. `cut` is the number of tokens
+        A single greedy answer is repeated `n` times. `squeezed` is the token limit of
+        the answers if the context lowered it, else None. `cut` is the number of tokens
         cut from the prompt.
         """
         repeats = request.options.n // len(candidates)
@@ -176,7 +184,7 @@ class Answers:
         squeezed: int | None,
         cut: int = 0,
     ) -> Output:
-        """Return the answers in finished rows as one output; a failure if a row failed."""
+        """Return the output of a request from its finished rows, or the failure of one of them."""
         for row in rows:
             if row.failure is not None:
                 return row.failure
@@ -191,7 +199,7 @@ class Answers:
         return self.output(request, candidates, length, squeezed, cut)
 
     def _tokens(self, request: Request, row: Row) -> tuple[Token, ...]:
-        """Return the tokens of an answer with their log-probabilities; empty if the request does not ask for them."""
+        """Return the answer's tokens with log-probabilities; empty if none were requested."""
         if request.options.logprobs is None:
             return ()
         decode = self.tokenizer.decode
@@ -207,7 +215,7 @@ def _indices(
     text: str,
     strings: Sequence[str],
 ) -> Iterator[int]:
-    """Yield the index in a text at which each string first occurs."""
+    """Yield the index of the first occurrence of each string, for strings that occur."""
     for string in strings:
         index = text.find(string)
         if index >= 0:

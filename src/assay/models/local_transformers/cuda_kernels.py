@@ -1,7 +1,8 @@
-"""Fast parts of a decode step on CUDA: attention over slots, and norms in one kernel.
+"""Faster decode steps on CUDA: a Triton attention kernel over slots, and fused RMS norms.
 
-The time of a decode step of a small model depends more on the number of kernels than on arithmetic. Both parts
-are tested when a model is loaded, and not used if they compute something else.
+In a small model, the time of a decode step depends more on the number of kernel
+launches than on arithmetic. Both parts are tested on the machine first, and not used if
+their results are wrong.
 """
 
 from functools import lru_cache
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 BLOCK = 64
-"""Number of keys that one step of the kernel reads."""
+"""Number of cached keys that the kernel reads in each iteration."""
 ROWS = 16
-"""Smallest number of query rows that a matrix product of the kernel takes."""
+"""Smallest number of rows in a matrix product of the kernel."""
 
 
 def attend_slots(
@@ -29,9 +30,10 @@ def attend_slots(
     lengths: "Tensor",
     style: Style,
 ) -> Any:
-    """Store the new key and value of every slot, and compute the attention of its new token to all its tokens.
+    """Store each slot's new key and value, and return the attention output of its new token.
 
-    Queries have the shape (heads, slots, head size), the result has the shape (slots, heads, head size).
+    The new token attends to all tokens of its slot. Queries have the shape (heads,
+    slots, head size), the result has the shape (slots, heads, head size).
     """
     import torch
 
@@ -88,7 +90,10 @@ def fits_kernel(
     key: "Tensor",
     value: "Tensor",
 ) -> bool:
-    """Return True if the kernel supports these tensors: the head size must be a power of two from 16 on."""
+    """Return True if the kernel supports these tensors.
+
+    The head size must be a power of two, and at least 16.
+    """
     size = query.shape[-1]
     is_usual = size == value.shape[-1] and size >= ROWS and size == _power_of_two(size)
     return is_usual and all(x.stride(-1) == 1 for x in (query, key, value))
@@ -142,9 +147,10 @@ def _plain_attention(
     values: "Tensor",
     scale: float,
 ) -> Any:
-    """Return the attention output of one token in single precision, in the shape (heads, head size).
+    """Return the attention output of one token, computed in float32 for comparison.
 
-    Keys and values have the shape (tokens, key heads, head size).
+    Keys and values have the shape (tokens, key heads, head size), the result has the
+    shape (heads, head size).
     """
     import torch
 
@@ -157,7 +163,7 @@ def _plain_attention(
 
 
 def fuse_norms(model: "PreTrainedModel") -> int:
-    """Replace each RMS norm of a half-precision model on CUDA by a single kernel; return how many were replaced."""
+    """Replace each RMS norm of a half-precision CUDA model by one fused kernel; return how many."""
     import torch
     from torch.nn.functional import rms_norm
 

@@ -1,7 +1,7 @@
-"""Language models that also draw: they write an image as tokens, and their own decoder turns these into pixels.
+"""Language models that also generate images, as tokens (the Janus family).
 
-This is the image mode of the Janus family. Each candidate has its own seed, so that the third image of a
-request is the same whether two or ten were requested.
+The model's own decoder turns the tokens into pixels. Each candidate has its own seed,
+so that the third image of a request is the same whether three or ten were requested.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 NO_IMAGE = "the model computed an image that is not finite"
 GUIDANCE = 5.0
-"""Guidance scale of the prompt against an empty prompt, as the model's authors use it."""
+"""Classifier-free guidance scale that the model's authors use."""
 
 
 def can_draw(config: Mapping[str, Any]) -> bool:
-    """Return True if the configuration has an image mode that is supported here."""
+    """Return True for the configuration of a model that can generate images (Janus)."""
     return "vq_config" in config and any(
         "Janus" in name for name in config.get("architectures") or ()
     )
@@ -34,7 +34,7 @@ def _name_beginning(
     model: "PreTrainedModel",
     tokenizer: "PreTrainedTokenizerBase",
 ) -> None:
-    """Tell the model which token begins an image and which one pads, if its generation settings do not."""
+    """Set the begin-of-image and padding tokens that the model's generation settings lack."""
     settings = model.generation_config
     if not getattr(settings, "generation_kwargs", None):
         settings.generation_kwargs = {
@@ -58,7 +58,7 @@ def draw(
     request: Request,
     settings: Mapping[str, Any],
 ) -> Output:
-    """Draw `n` images for a prompt, given as text. `how` has the arguments for encoding it."""
+    """Generate `n` images for a text prompt; `how` has further arguments for the processor."""
     import torch
     from transformers import LogitsProcessorList
 
@@ -114,7 +114,10 @@ def draw(
 
 
 def _image(pixels: "Tensor", processor: "ProcessorMixin") -> Any:
-    """Return decoded pixels, height by width by color, as an image. The processor's normalization is reversed."""
+    """Convert decoded pixels to an image, reversing the processor's normalization.
+
+    Pixels have the shape (height, width, color).
+    """
     import torch
     from PIL import Image as pillow
 

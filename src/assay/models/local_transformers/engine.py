@@ -1,7 +1,8 @@
-"""The engine: passes of a causal model over prefixes, segments and rows. Every token is counted.
+"""Run a causal language model over prefixes, segments and slots, and count every token.
 
-The engine can run a model whose attention goes through transformers' interface and whose positions are
-arguments. At load a trial on the model itself decides: both ways must give the same numbers.
+The engine needs a model whose attention goes through transformers' attention interface,
+and that takes token positions as an argument. When a model is loaded, a test compares
+logits with and without shared prefixes. If they differ, the engine is not used.
 """
 
 import random
@@ -37,26 +38,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
 LOOSE = 0.25
-"""Largest allowed difference in half precision between logits computed with and without shared prefixes."""
+"""Largest allowed difference between logits with and without shared prefixes, in half precision."""
 ROPE_BY_LENGTH = ("dynamic", "longrope")
-"""Types of position embeddings that depend on the longest sequence of a pass, so that other rows change an answer."""
+"""Types of rotary embeddings that depend on the longest sequence in a batch.
+
+With them, other sequences in the batch would change an answer.
+"""
 SMALLEST_PACK = 128
-"""Smallest number of tokens in one pass. The number is halved each time memory runs out."""
+"""Smallest limit on tokens per forward pass; the limit is halved each time memory runs out."""
 SMALLEST_SEGMENT = 32
 PROBED = 4
-"""Number of tokens that the engine generates in a test, to compare them with the model's own most probable ones."""
+"""Number of tokens that `check_written` generates to test the engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many tokens to compute at once."""
+    """Limits on the number of tokens in a forward pass and in a segment."""
 
     pack: int
-    """Maximum number of tokens in one pass."""
+    """Maximum number of tokens in a forward pass."""
     segment: int
-    """Largest number of tokens in one segment after its prefix.
+    """Maximum number of tokens that branch off within one segment.
 
-    Attention compares each of them with the whole segment.
+    Attention computes scores for every pair of tokens in a segment.
     """
 
     def halved(self) -> "Budget":
@@ -67,14 +71,14 @@ class Budget:
 
     @classmethod
     def of(cls, device: str) -> "Budget":
-        """Return the usual budget of a kind of device: large enough to fill it, small enough for its caches."""
+        """Return the default budget for a device: as many tokens as it computes efficiently."""
         if device.startswith("cuda"):
             return cls(32768, 512)
         return cls(1024, 256)
 
 
 class TokenCount:
-    """Counts the tokens and passes of a model, with a hook on the model itself."""
+    """Counts the forward passes of a model and their tokens, with a forward hook."""
 
     def __init__(self, model: "PreTrainedModel") -> None:
         self.tokens = 0
@@ -86,7 +90,7 @@ class TokenCount:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Count nothing inside the block, and report no progress."""
+        """Suspend counting and progress reports inside the block."""
         meter = self.meter
         self.meter = Meter()
         self._is_paused = True
@@ -110,7 +114,7 @@ class TokenCount:
         self.add(0 if ids is None else int(ids.numel()))
 
     def add(self, tokens: int) -> None:
-        """Add one pass over `tokens` tokens to the counts."""
+        """Count one forward pass over `tokens` tokens."""
         if self._is_paused:
             return
         self.passes += 1
@@ -118,22 +122,22 @@ class TokenCount:
         self.meter.tokens += tokens
 
     def remove(self) -> None:
-        """Remove the hook that counts from the model."""
+        """Remove the counting hook from the model."""
         self._handle.remove()
 
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Holds the token counts of a model that runs without an `Engine`, which has the same attribute."""
+    """Holds the token counts of a model that runs without an `Engine`."""
 
     count: TokenCount
 
 
 class Engine:
-    """A loaded causal language model that shares prefixes."""
+    """Runs a causal language model, computing the common prefixes of its inputs once."""
 
     axes = 0
-    """Number of coordinates of a token's position (3 for time, height and width); 0 if positions are plain numbers."""
+    """Coordinates per token position: 3 for time, height and width; 0 for plain numbers."""
 
     def __init__(self, model: "PreTrainedModel", rows: int = 0) -> None:
         from .generate import Generator
@@ -163,7 +167,7 @@ class Engine:
         plan: Plan,
         offsets: Sequence[int],
     ) -> Any:
-        """Run one pass over tokens at given positions; return the logits of the tokens with the indices `offsets`."""
+        """Run one forward pass, and return the logits of the tokens at the indices `offsets`."""
         import torch
 
         with torch.inference_mode(), passing(plan):
@@ -181,7 +185,7 @@ class Engine:
         positions: "Tensor",
         plan: Plan,
     ) -> Any:
-        """Run one pass over the next token of every slot; return the logits of each."""
+        """Run one forward pass over the next token of every slot, and return the logits."""
         with passing(plan):
             out = self.model(
                 input_ids=tokens[None],
@@ -201,9 +205,9 @@ class Engine:
         sequences: Sequence[Sequence[int]],
         offsets: Sequence[int] = (),
     ) -> Any:
-        """Compute a shared prefix and cache its keys and values for the segments that follow it.
+        """Compute a shared prefix, and cache its keys and values for later segments.
 
-        Return the logits of its own tokens with the indices `offsets`.
+        Return the logits of the prefix tokens at the indices `offsets`.
         """
         import torch
 
@@ -254,13 +258,13 @@ class Engine:
         return part
 
     def forget(self) -> None:
-        """Drop the prefixes that are kept for the next batch."""
+        """Drop all cached prefixes, and the slots if no answer is being generated."""
         self._prefixes.clear()
         self._last_prefix = None
         self.generator.drop()
 
     def release(self) -> None:
-        """Free all memory that can be freed."""
+        """Free cached prefixes, slots, repacked weights and unused GPU memory."""
         import torch
 
         self.forget()
@@ -269,13 +273,13 @@ class Engine:
             torch.cuda.empty_cache()
 
     def halve(self) -> bool:
-        """Halve the number of tokens in one pass; return False if it is already the smallest."""
+        """Halve the token limit of a forward pass; return False if it is at its minimum."""
         before = self.budget
         self.budget = before.halved()
         return self.budget != before
 
     def within_memory(self, attempt: Callable[[], T]) -> T:
-        """Call `attempt` and return its result. Each time memory runs out, halve the budget and try again."""
+        """Return the result of `attempt`, retried with half the budget when memory runs out."""
         import torch
 
         ended = self.count.meter.ended
@@ -290,7 +294,7 @@ class Engine:
                 self.release()
 
     def prefix(self, prefix_span: PrefixSpan | None) -> PrefixCache | None:
-        """Return the cached keys and values of a prefix that was computed."""
+        """Return the cached keys and values of a prefix; None if there is no prefix."""
         if prefix_span is None:
             return None
         return self._prefixes[prefix_span]
@@ -301,7 +305,7 @@ class Engine:
         layouts: Sequence[Layout],
         offsets: Sequence[int],
     ) -> Any:
-        """Compute many segments in one pass, and return the logits of the tokens with the indices `offsets`."""
+        """Compute segments in one pass; return the logits of tokens at the indices `offsets`."""
         tokens: list[int] = []
         token_positions: list[int] = []
         for layout in layouts:
@@ -316,9 +320,9 @@ class Engine:
         subtrees: Sequence[Subtree],
         layouts: Sequence[Layout],
     ) -> list[Group]:
-        """Group neighbouring segments with the same prefix and similar lengths.
+        """Group neighbouring segments that have the same prefix and similar lengths.
 
-        Attention pads the segments of a group to the longest.
+        Attention pads the segments of a group to the longest one.
         """
         groups: list[Group] = []
         last: Subtree | None = None
@@ -340,7 +344,7 @@ class Engine:
 
 
 def in_order(subtrees: Sequence[Subtree]) -> list[Subtree]:
-    """Sort segments into as few groups as possible: by prefix, then by length."""
+    """Sort segments by prefix and length, so that they form few groups."""
     prefixes: dict[int, int] = {}
     for subtree in subtrees:
         prefixes.setdefault(id(subtree.prefix), len(prefixes))
@@ -358,14 +362,15 @@ def _are_similar(size: int, other_size: int) -> bool:
 
 
 def tolerance_of(dtype: object) -> float:
-    """Return the largest allowed difference between logits computed with and without shared prefixes, by precision."""
+    """Return the allowed difference between logits with and without shared prefixes, for a dtype."""
     return TOLERANCE.get(str(dtype).removeprefix("torch."), LOOSE)
 
 
 def why_not(engine: Engine) -> str | None:
-    """Return why the engine cannot run a model, or None. A few prompts are computed to find out.
+    """Return why the engine cannot run a model, or None if it can.
 
-    Generation is checked by `why_not_writing` before the first answer: a run that only scores does not need it.
+    A few short prompts are computed to find out. `why_not_writing` tests generation
+    separately, because a run that only scores does not need it.
     """
     import inspect
 
@@ -391,7 +396,10 @@ def why_not(engine: Engine) -> str | None:
 
 
 def why_not_writing(engine: Engine) -> str | None:
-    """Return why the engine cannot generate a model's answers, or None. It generates a few tokens to find out."""
+    """Return why the engine cannot generate with a model, or None if it can.
+
+    A few tokens are generated to find out.
+    """
     model, usual = engine.model, engine.usual_attention
     try:
         with engine.count.paused():
@@ -409,10 +417,11 @@ def why_apart(
     shared: Callable[[], Sequence[Any]],
     check: Callable[[str | None], None] = lambda usual: None,
 ) -> str | None:
-    """Return why passes with shared prefixes and plain passes give different results, or None if they agree.
+    """Compare logits with and without shared prefixes; return why they differ, or None.
 
-    If they agree, `part` uses the shared attention from now on, otherwise its usual one. `check` is called with the
-    name of the usual attention, and may raise for further reasons.
+    If they agree, `part` uses the shared-prefix attention from now on, otherwise its
+    usual one. `check` is called with the name of the usual attention, and may raise for
+    further reasons.
     """
     if depends_on_neighbours(part.config):
         return "its positions depend on the longest neighbour"
@@ -435,7 +444,7 @@ def why_apart(
 
 
 def depends_on_neighbours(config: Any) -> bool:
-    """Return True if the positions of a token depend on the length of the longest sequence in its batch."""
+    """Return True if token positions depend on the length of the longest sequence in a batch."""
     rope = getattr(config, "rope_parameters", None) or {}
     if not isinstance(rope, dict):
         return False
@@ -445,7 +454,7 @@ def depends_on_neighbours(config: Any) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """Return the text of an error, with its type if the model's own code raised it."""
+    """Return the text of an error, with its type unless it is `CannotShare`."""
     if isinstance(error, CannotShare):
         return str(error)
     return f"{type(error).__name__}: {error}"
@@ -458,7 +467,7 @@ def attention_of(part: Any) -> str | None:
 
 
 def probe_rows(model: "PreTrainedModel") -> list[tuple[int, ...]]:
-    """Return three short sequences with a common prefix, two of which share a longer one."""
+    """Return three short test sequences: all share a prefix, and two share a longer one."""
     top = int(model.get_input_embeddings().weight.shape[0]) - 1
     start = [(7 * i + 3) % top for i in range(9)]
     ends = ([11, 5, 23], [11, 8], [2, 2, 2, 2])
@@ -469,7 +478,7 @@ def plain_logits(
     model: "PreTrainedModel",
     tokens: Sequence[int],
 ) -> Any:
-    """Return the logits of all tokens, as the model itself computes them."""
+    """Return the logits of all tokens from a plain forward pass of the model."""
     import torch
 
     ids = torch.tensor([list(tokens)], device=device_of(model))
@@ -482,9 +491,10 @@ def check_written(
     part: Any,
     usual: str | None,
 ) -> None:
-    """Raise if a token that the engine generates is not the most probable one.
+    """Raise if the engine generates a token that is not the most probable one.
 
-    The generated tokens are computed again in one pass, by the attention `usual` of `part`.
+    The generated tokens are computed again in one plain pass, with `usual` as the
+    attention of `part`.
     """
     rows = probe_answers(engine, probe_rows(engine.model))
     if usual is not None:
@@ -506,7 +516,7 @@ def probe_answers(
     engine: Engine,
     prompts: Sequence[tuple[int, ...]],
 ) -> list[Row]:
-    """Generate a few tokens after each prompt, and return the rows that contain them."""
+    """Generate a few tokens after each prompt, and return the finished rows."""
     options = GenerateOptions()
     rows = [
         Row(prompt, options, PROBED, NeverStop(), random.Random) for prompt in prompts
@@ -521,7 +531,7 @@ def shared_logits(
     engine: Engine,
     rows: Sequence[Sequence[int]],
 ) -> list[Any]:
-    """Return the logits of each row's last token. The common prefix is computed once."""
+    """Return the logits of each row's last token, computing the common prefix once."""
     root = grow(rows)
     every_row = tuple(range(len(rows)))
     prefix = PrefixSpan(0, 0, root.stop, None, every_row)

@@ -1,8 +1,9 @@
-"""Matrix products over a few rows on a CPU, with weights repacked once.
+"""Faster products of a few rows with a weight matrix on a CPU, from weights repacked once.
 
-With plain weights the library takes as long for seven rows as for thirty-two, because it repacks the weights in
-every product. A generation step is such a product in every layer. So repacked weights are kept next to the
-plain ones if memory allows; otherwise a few rows are padded to a whole block, which is still faster.
+With plain weights, torch repacks the weights in every product, so seven rows take as
+long as thirty-two. Each generation step is such a product in every layer. So repacked
+weights are kept next to the plain ones if memory allows. Otherwise a few rows are
+padded to a full block, which is still faster.
 """
 
 from collections.abc import Callable
@@ -16,22 +17,22 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 FEWEST, MOST = 4, 64
-"""The smallest and the largest number of rows for which repacked weights are faster."""
+"""Smallest and largest number of rows for which repacked weights are faster."""
 BLOCK, FEWEST_FILLED = 16, 7
-"""The size of a block, and the smallest number of rows that is padded to a block if weights are not repacked."""
+"""Block size, and the smallest number of rows to pad to a block if weights are not repacked."""
 PAYS_AFTER = 8
-"""Number of products over a few rows that a layer computes before its weights are repacked.
+"""Number of few-row products that a layer computes before its weights are repacked.
 
 A run that only scores continuations has hardly any such products.
 """
 SHARE = 0.5
-"""Share of the free memory for repacked weights."""
+"""Share of the free memory that repacked weights may use."""
 APART = 1e-4
-"""Largest allowed difference between the plain and the repacked product, relative to the largest value in them."""
+"""Largest allowed error of a repacked product, relative to the largest value in it."""
 
 
 class FewRows:
-    """Replaces the `forward` of one linear layer: few rows are multiplied in a faster way."""
+    """Replaces the `forward` of one linear layer by a faster one for few rows."""
 
     def __init__(self, module: Any, is_kept: bool) -> None:
         from torch.nn.functional import linear, pad
@@ -42,7 +43,7 @@ class FewRows:
         self._linear, self._pad = linear, pad
 
     def __call__(self, rows: Any) -> Any:
-        """Multiply rows by the layer's weights; if there are few rows, by the repacked ones."""
+        """Return the layer's output, computed by the fastest method for this number of rows."""
         if rows.dim() > 1:
             count = rows.shape[-2]
         else:
@@ -63,7 +64,7 @@ class FewRows:
         return self._padded_product(rows, count)
 
     def _padded_product(self, rows: object, count: int) -> Any:
-        """Pad a few rows with zeros to a full block, multiply it, and return the products of the real rows."""
+        """Return the products of a few rows, computed as a full block padded with zeros."""
         block = self._pad(rows, (0, 0, 0, BLOCK - count))
         products = self._linear(block, self.module.weight, self.module.bias)
         return products[..., :count, :]
@@ -73,9 +74,10 @@ def hasten(
     model: "PreTrainedModel",
     free: int | None = None,
 ) -> int:
-    """Speed up the linear layers of a float32 model on a CPU. Return how many were changed.
+    """Speed up generation: replace RMS norms on CUDA, and float32 linear layers on a CPU.
 
-    `free` is the available memory in bytes; by default it is read from the system.
+    Return the number of linear layers changed. `free` is the available memory in bytes;
+    by default it is read from the system.
     """
     import torch
 
@@ -93,9 +95,9 @@ def hasten(
 
 
 def _can_hasten(module: Any) -> bool:
-    """Return True for a linear layer on a CPU in float32 that no other library has changed.
+    """Return True for an unmodified float32 linear layer on a CPU.
 
-    A layer that another library placed or adapted has its own `forward`, which must stay.
+    A layer that another library changed has its own `forward`, which must stay.
     """
     import torch
 
@@ -106,7 +108,7 @@ def _can_hasten(module: Any) -> bool:
 
 
 def drop_laid_out(model: "PreTrainedModel") -> None:
-    """Free the memory of repacked weights. The layers use their plain weights from now on."""
+    """Free the memory of repacked weights; the layers use their plain weights from now on."""
     for module in model.modules():
         forward: Callable[..., Any] | None = vars(module).get("forward")
         if isinstance(forward, FewRows):
@@ -114,7 +116,7 @@ def drop_laid_out(model: "PreTrainedModel") -> None:
 
 
 def lay_out_weight(weight: "Tensor") -> Any:
-    """Return a layer's weights, repacked into the layout that `product` reads."""
+    """Return weights repacked into the layout that `product` needs."""
     import torch
 
     return torch.ops.mkldnn._reorder_linear_weight(weight, BLOCK)
@@ -125,7 +127,7 @@ def product(
     laid_out: object,
     bias: object,
 ) -> Any:
-    """Multiply rows by a layer's repacked weights, and add its bias."""
+    """Multiply rows by repacked weights, and add the bias."""
     import torch
 
     return torch.ops.mkldnn._linear_pointwise(rows, laid_out, bias, "none", [], "")

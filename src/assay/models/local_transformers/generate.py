@@ -1,9 +1,10 @@
-"""Generation: rows in slots, each leaving its slot to the next row when it is done.
+"""Generate many answers at once, each in a slot that the next answer takes when it is done.
 
-Callers submit rows and then drive the generator in turns, so rows of one batch are admitted while those of the
-previous batch are still being written. On CUDA the pass over one token of every slot is a captured graph. It runs
-several times before the written tokens are checked. On other devices it runs eagerly, and they are checked after
-every token.
+Callers queue rows (answers to generate) and then run the generator in turns, so rows of
+one batch start while those of the previous batch are still being generated. On CUDA,
+the forward pass over the next token of every slot is a captured CUDA graph, which runs
+several times between checks for finished rows. On other devices it runs eagerly, with a
+check after every token.
 """
 
 import threading
@@ -20,16 +21,16 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 WINDOW = 8
-"""Number of passes of a captured graph between two checks of the written tokens."""
+"""Number of tokens per row that a CUDA graph generates between checks for finished rows."""
 LENGTHS = 64
-"""Slot lengths are multiples of this many tokens."""
+"""Slot lengths are rounded up to a multiple of this many tokens."""
 FEWEST = 8
-"""Number of slots of the smallest captured graph."""
+"""Smallest number of slots in a captured CUDA graph."""
 TOO_LARGE = "one prompt and its answer do not fit into the device's memory"
 
 
 class Generator:
-    """Generates the answers of one model, each in a row."""
+    """Generates the answers of one model, each as a row in a slot of the key-value cache."""
 
     def __init__(self, engine: "Engine") -> None:
         self.engine = engine
@@ -45,12 +46,12 @@ class Generator:
         self._steps: dict[Any, DecodeStep] = {}
 
     def submit(self, rows: Sequence[Row]) -> None:
-        """Queue rows. May be called while another thread is generating."""
+        """Queue rows to generate; safe to call while another thread is generating."""
         with self._arrivals:
             self._arrived += rows
 
     def finish(self, rows: Sequence[Row]) -> None:
-        """Generate until these rows are done. Other submitted rows are written in the same passes."""
+        """Generate until these rows are done; other queued rows are generated along with them."""
         import torch
 
         with torch.inference_mode():
@@ -76,7 +77,7 @@ class Generator:
     # Admission
 
     def _admit(self) -> None:
-        """Fill free slots with waiting rows; their prompts go through the model together."""
+        """Start waiting rows in free slots, computing their prompts together."""
         with self._arrivals:
             fresh, self._arrived = self._arrived, []
         if fresh:
@@ -92,7 +93,7 @@ class Generator:
             self._prefill(wave)
 
     def _make_room(self) -> None:
-        """Create slots, or make them more or longer, as active and waiting rows need it and memory allows."""
+        """Create slots, or add more or longer ones, as rows need them and memory allows."""
         active = [row for row in self.rows if row is not None]
         rows = [*active, *self._waiting]
         longest = max(_total(row) for row in rows) + WINDOW + 1
@@ -132,19 +133,20 @@ class Generator:
         self._prompts = remaining
 
     def _rounded(self, count: int) -> int:
-        """Return how many slots a pass has for `count` rows.
+        """Return how many slots to compute for `count` rows.
 
-        CUDA rounds up to a power of two, because graphs are captured for few sizes.
+        On CUDA this is a power of two, because graphs are captured for few sizes only.
         """
         if not self.is_cuda:
             return count
         return max(FEWEST, 1 << (count - 1).bit_length())
 
     def _next_wave(self) -> list[tuple[Row, Segment]]:
-        """Choose waiting rows for free slots, copy prefixes that other slots have, and return rows and what to compute.
+        """Assign free slots to waiting rows; return the rows with the part of each prompt to compute.
 
-        A row that shares a beginning with another row of the same wave waits for the next wave, where it can copy that
-        part.
+        A prefix that is already in another slot is copied. A row that shares a longer
+        prefix with another row of this wave waits for the next wave, where it can copy
+        that prefix.
         """
         assert self.cache is not None
         free = [slot for slot, row in enumerate(self.rows) if row is None]
@@ -183,9 +185,10 @@ class Generator:
         source: int,
         copies: dict[tuple[int, int], list[int]],
     ) -> int | None:
-        """Take a free slot for a row, but none that a row of the wave copies from.
+        """Take a free slot that no row of the wave copies from; None if there is none.
 
-        `source` is the slot that the row itself copies from. It is taken only if no other one is free.
+        `source` is the slot that the new row itself copies from. It is taken only if no
+        other slot is free.
         """
         sources = {source for source, _ in copies}
         usable = [slot for slot in free if slot not in sources]
@@ -198,7 +201,7 @@ class Generator:
         return slot
 
     def _resident(self, prompt: tuple[int, ...]) -> tuple[int, int]:
-        """Return how many tokens of a prompt are in the slot that has the most of them, and the number of this slot."""
+        """Return the longest prefix of a prompt in any slot, as (number of tokens, slot)."""
         best = (0, 0)
         index = bisect_left(self._prompts, (prompt, 0))
         neighbours = self._prompts[max(0, index - 1) : index + 1]
@@ -214,7 +217,7 @@ class Generator:
         self._prompts = [entry for entry in self._prompts if entry[1] != slot]
 
     def _prefill(self, wave: Sequence[tuple[Row, Segment]]) -> None:
-        """Compute the prompts of a wave and choose the first token of each row."""
+        """Compute the prompts of a wave, and choose the first token of each row."""
         assert self.cache is not None
         parts = []
         for row, segment in wave:
@@ -238,7 +241,7 @@ class Generator:
         self._retire()
 
     def _run_all_but_last(self, row: Row, segment: Segment) -> Segment:
-        """Compute all pieces of a long prompt but the last, and return the last piece."""
+        """Compute a long prompt in pieces, except the last piece, which is returned."""
         pack = self.engine.budget.pack
         while segment.size > pack:
             piece = Segment(segment.slot, segment.start, pack)
@@ -251,7 +254,7 @@ class Generator:
         parts: Sequence[tuple[Row, Segment]],
         positions: Sequence[int],
     ) -> Any:
-        """Compute segments of prompts in one pass; return the logits at these indices of the pass."""
+        """Compute parts of prompts in one pass; return the logits of the tokens at `positions`."""
         assert self.cache is not None
         tokens: list[int] = []
         for row, segment in parts:
@@ -262,7 +265,7 @@ class Generator:
     # Decoding
 
     def _decode(self) -> None:
-        """Generate one token for every row, or several if a graph is captured."""
+        """Generate the next token of every row, or several tokens if a graph is captured."""
         count = len(self._active())
         if not count:
             return
@@ -276,7 +279,7 @@ class Generator:
         self._retire()
 
     def _active(self) -> list[tuple[int, Row]]:
-        """Return the slots in use, each with the row being written there."""
+        """Return the slots in use, each with its row."""
         return [(slot, row) for slot, row in enumerate(self.rows) if row is not None]
 
     def _write_greedy(
@@ -284,7 +287,7 @@ class Generator:
         active: Sequence[tuple[int, Row]],
         step: "DecodeStep",
     ) -> None:
-        """Write the most probable token of each row; several tokens if the pass is a captured graph."""
+        """Add the most probable token to each row, or several tokens if a graph is captured."""
         count = 1
         if step.is_captured:
             left = max(row.max_tokens - len(row.token_ids) for _, row in active)
@@ -298,7 +301,7 @@ class Generator:
         active: Sequence[tuple[int, Row]],
         step: "DecodeStep",
     ) -> None:
-        """Generate one token for each row, chosen by the options of the row."""
+        """Add one token to each row, chosen by the row's own options."""
         step.run(1)
         slots = [slot for slot, _ in active]
         rows = [row for _, row in active]
@@ -307,7 +310,7 @@ class Generator:
             row.take(choice)
 
     def _width(self, count: int) -> int:
-        """Return how many slots the next pass covers. At the end of a run, rows are moved together to need fewer."""
+        """Return how many slots the next pass covers, after moving the last rows together."""
         width = min(self._rounded(count), len(self.rows))
         rows_beyond = [row for row in self.rows[width:] if row is not None]
         if not rows_beyond:
@@ -339,9 +342,10 @@ class Generator:
             self.cache.copy(sources, targets, longest)
 
     def _shared_prefix(self, active: Sequence[tuple[int, Row]]) -> int:
-        """Return how many prompt tokens all active rows share, so that they are read once for all rows.
+        """Return the length of the prompt prefix that all active rows share.
 
-        Return 0 if there are too few of them, and on CUDA.
+        Attention then reads it once for all rows. Return 0 on CUDA, for a single row,
+        and for a prefix that is too short to save time.
         """
         if self.is_cuda or len(active) < 2:
             return 0
@@ -363,7 +367,7 @@ class Generator:
         return self._steps[name]
 
     def _retire(self) -> None:
-        """Free the slots of rows that are done. A slot with values that are not finite is cleared."""
+        """Free the slots of finished rows, and clear slots with values that are not finite."""
         for slot, row in enumerate(self.rows):
             if row is not None and row.is_done:
                 self.rows[slot] = None
@@ -375,7 +379,7 @@ class Generator:
     # Memory and failures
 
     def drop(self) -> bool:
-        """Free the memory of all slots if no row is being written; return True if that freed any."""
+        """Free all slots if no row is being generated; return True if memory was freed."""
         if self.cache is None or any(row is not None for row in self.rows):
             return False
         self._clear()
@@ -388,7 +392,11 @@ class Generator:
         self._steps.clear()
 
     def _shrink(self) -> None:
-        """Restart all rows with half as many slots after memory ran out. With one slot, the longest row fails."""
+        """Restart all rows with half as many slots after memory ran out.
+
+        If there is one slot and the token limit is at its minimum, the longest row
+        fails.
+        """
         count = len(self.rows)
         begun = [row for _, row in self._active()]
         for row in begun:
@@ -406,7 +414,7 @@ class Generator:
             self._waiting.remove(longest)
 
     def _give_up(self, current: Sequence[Row]) -> None:
-        """Drop the caller's own rows after an error. The others start again when their caller drives the generator."""
+        """Drop the rows of the caller that met an error, and queue all other rows again."""
         dropped = {id(row) for row in current}
         begun = [row for _, row in self._active()]
         unfinished = [*begun, *self._waiting]
@@ -422,7 +430,7 @@ class Generator:
 
 
 class DecodeStep:
-    """The pass over one token of every slot below `width`, with the tensors it reads."""
+    """The forward pass over the next token of every slot below `width`, and its input tensors."""
 
     def __init__(
         self,
@@ -456,12 +464,12 @@ class DecodeStep:
 
     @property
     def is_captured(self) -> bool:
-        """Return True if the pass is a CUDA graph, or becomes one when it is run."""
+        """Return True if the pass runs as a CUDA graph, which is captured on its first run."""
         return self._captures
 
     @property
     def pool(self) -> Any:
-        """Return the memory pool of the graph, which other graphs may share."""
+        """Return the memory pool of the CUDA graph, for other graphs to share."""
         if self._graph is None:
             return None
         return self._graph.pool()
@@ -471,7 +479,7 @@ class DecodeStep:
         active: Sequence[tuple[int, Row]],
         shared: int,
     ) -> None:
-        """Set the tensors from which the next passes start."""
+        """Set the input tensors from the active rows, which share the first `shared` tokens."""
         import torch
 
         width = len(self.tokens)
@@ -503,7 +511,7 @@ class DecodeStep:
         self.active = len(active)
 
     def run(self, count: int) -> list[list[int]]:
-        """Run the pass `count` times; return the most probable tokens of each."""
+        """Run the pass `count` times; return the most probable token of every slot for each."""
         import torch
 
         if self._captures and self._graph is None:
@@ -520,7 +528,7 @@ class DecodeStep:
         return tokens
 
     def _pass(self) -> None:
-        """Compute the next token of every slot, and advance the slots to it."""
+        """Compute one token for every slot, and make it the input of the next pass."""
         import torch
 
         plan = self.plan
@@ -536,7 +544,7 @@ class DecodeStep:
         plan.lengths.add_(self.advances)
 
     def _capture(self) -> None:
-        """Capture the pass as a CUDA graph. A model that cannot be captured is run eagerly."""
+        """Capture the pass as a CUDA graph; if that fails, run it eagerly from now on."""
         import torch
 
         state = (self.tokens, self.positions, self.plan.lengths)
@@ -561,7 +569,7 @@ class DecodeStep:
 
 
 def _tokens_of(rows: Sequence[Row]) -> float:
-    """Return the progress of some rows: the sum, over the rows, of the written share of the maximum length."""
+    """Return how many rows are done, counting an unfinished row by its share of generated tokens."""
     total = 0.0
     for row in rows:
         total += 1.0 if row.is_done else len(row.token_ids) / row.max_tokens
@@ -569,12 +577,12 @@ def _tokens_of(rows: Sequence[Row]) -> float:
 
 
 def _total(row: Row) -> int:
-    """Return the number of tokens of a row at its maximum length."""
+    """Return the maximum number of tokens of a row, including its prompt."""
     return len(row.prompt) + row.max_tokens
 
 
 def _round_up(count: int, step: int) -> int:
-    """Return the next multiple of `step`."""
+    """Round up to a multiple of `step`."""
     missing = -count % step
     return count + missing
 
@@ -584,7 +592,10 @@ def _shares_more(
     wave: Sequence[tuple[Row, Segment]],
     shared: int,
 ) -> bool:
-    """Return True if a row can copy more from the last row of the wave, once computed, than the `shared` tokens now."""
+    """Return True if a row should wait, to copy a longer prefix from the last row of the wave.
+
+    `shared` is the number of tokens that it can copy from other slots now.
+    """
     if not wave:
         return False
     neighbour, _ = wave[-1]

@@ -1,4 +1,4 @@
-"""Rows: answers that are being written, and the choice of their tokens."""
+"""Rows: the state of answers that are being generated, and the choice of their next tokens."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Stops(Protocol):
-    """Decides where an answer ends."""
+    """Decides when an answer ends."""
 
     def __call__(self, tokens: Sequence[int]) -> str | None:
-        """Return why generation stops after these tokens, or None to continue."""
+        """Return the stop reason if the answer ends after these tokens, else None."""
         ...
 
     def in_last(
@@ -32,15 +32,15 @@ class Stops(Protocol):
         tokens: Sequence[int],
         count: int,
     ) -> bool:
-        """Return True if one of the last `count` tokens may end the answer."""
+        """Return False only if none of the last `count` tokens ends the answer."""
         ...
 
 
 class NeverStop:
-    """Lets every answer continue until its last allowed token."""
+    """Lets every answer continue to its token limit."""
 
     def __call__(self, tokens: Sequence[int]) -> str | None:
-        """Return None, to continue."""
+        """Return None, because no token ends the answer."""
         return None
 
     def in_last(
@@ -48,7 +48,7 @@ class NeverStop:
         tokens: Sequence[int],
         count: int,
     ) -> bool:
-        """Return False: no token ends the answer."""
+        """Return False, because no token ends the answer."""
         return False
 
 
@@ -57,25 +57,28 @@ class Row:
     """One answer that is being generated."""
 
     prompt: tuple[int, ...]
-    """Token ids of the prompt. For models with media, an integer key for each token of text and part of a medium."""
+    """Token ids of the prompt; with media, a key for each token (see `media_engine.Keys`)."""
     options: GenerateOptions
     max_tokens: int
     stops: Stops
     new_draw: Callable[[], random.Random]
-    """A function that returns the row's own random number generator, started anew."""
+    """Returns a new random number generator with the row's seed."""
     shift: int = 0
-    """Difference between the position of a written token, as the model counts it, and its index in the row."""
+    """Difference between a generated token's position in the model and its index in the row."""
     model_penalty: float | None = None
-    """The repetition penalty of the model's generation settings. It counts the prompt, too, as `generate` does."""
+    """Repetition penalty from the model's generation settings.
+
+    Like that of `generate`, it also counts the tokens of the prompt.
+    """
     prompt_ids: Sequence[int] | None = None
-    """Token ids of the prompt, if `prompt` has keys (for models with media)."""
+    """Token ids of the prompt, if `prompt` contains keys instead."""
     written: list[Choice] = field(default_factory=list)
     token_ids: list[int] = field(default_factory=list)
     stop_reason: str | None = None
     is_spoilt: bool = False
     """True if the model computed logits that are not finite."""
     failure: Output | None = None
-    """The failure to report, if no answer can be generated for the row."""
+    """The output to report instead of an answer, if the row cannot be generated."""
     draw: random.Random = field(default_factory=random.Random)
     _prompt_array: Any = None
 
@@ -84,7 +87,7 @@ class Row:
 
     @property
     def prompt_array(self) -> Any:
-        """The prompt as a numpy array, created once."""
+        """The prompt as a numpy array, cached."""
         import numpy as np
 
         if self._prompt_array is None:
@@ -99,14 +102,14 @@ class Row:
 
     @property
     def is_plain(self) -> bool:
-        """Return True if the row takes the most probable token each time and reports no log-probabilities."""
+        """Return True for greedy decoding without penalties or log-probabilities."""
         options = self.options
         has_penalty = has_penalties(options) or self.model_penalty is not None
         reports = options.logprobs is not None
         return is_greedy(options) and not has_penalty and not reports
 
     def clear(self) -> None:
-        """Start again from the first token, with the same random numbers."""
+        """Drop all generated tokens, and reset the random numbers."""
         self.written = []
         self.token_ids = []
         self.stop_reason = None
@@ -125,7 +128,7 @@ class Row:
             self.stop_reason = "length"
 
     def take_all(self, tokens: Sequence[int]) -> None:
-        """Add greedy tokens up to the one that ends the row; -1 stands for logits that are not finite."""
+        """Add greedy tokens up to the one that ends the row; -1 means non-finite logits."""
         room = self.max_tokens - len(self.token_ids)
         tokens = tokens[:room]
         every = [*self.token_ids, *tokens]
@@ -147,7 +150,7 @@ def rows_of(
     stops: Stops,
     model_penalty: float | None = None,
 ) -> list[Row]:
-    """Return the rows to generate for a request: one for each candidate if it samples, otherwise a single one."""
+    """Return the rows to generate for a request: one per candidate if it samples, else one."""
     options = replace(
         request.options,
         n=1,
@@ -177,7 +180,7 @@ def choose_tokens(
     logits: "Tensor",
     rows: Sequence[Row],
 ) -> list[Choice | None]:
-    """Return the next token of each row; None if its logits are not finite."""
+    """Choose the next token of each row; None if its logits are not finite."""
     by_options: dict[GenerateOptions, list[int]] = {}
     for index, row in enumerate(rows):
         members = by_options.setdefault(row.options, [])
@@ -206,9 +209,10 @@ def _with_model_penalty(
     logits: "Tensor",
     rows: Sequence[Row],
 ) -> "Tensor":
-    """Return the logits, lowered for each token that occurs in a row's prompt or answer so far.
+    """Apply each row's repetition penalty to the logits of its prompt and answer tokens.
 
-    One operation handles all rows, since one for each row would take longer than the model on a GPU.
+    All rows are handled in one operation: on a GPU, one operation per row would take
+    longer than the model itself.
     """
     import numpy as np
     import torch

@@ -1,7 +1,8 @@
-"""GGUF weights for transformers, converted to safetensors once and kept in the user's cache.
+"""Convert GGUF weights to safetensors once, and keep them in the user's cache.
 
-transformers needs tens of seconds to read a GGUF file each time. It marks the model as quantized and then
-refuses to save it, so the weights are copied into a new model without that mark.
+transformers takes tens of seconds to read a GGUF file each time. It also marks the
+model as quantized and then refuses to save it, so the weights are copied into a new
+model without that mark.
 """
 
 import os
@@ -13,11 +14,14 @@ from ...core import ModelError
 from ..weights import cache_folder, check_complete, weights_digest
 
 REVISION = 2
-"""Version of this conversion. Results of other versions in the cache are not used."""
+"""Version of this conversion; cached results of other versions are ignored."""
 
 
 def converted(file: Path) -> Path:
-    """Return the folder with the weights of a GGUF file as float32 safetensors, converting them if necessary."""
+    """Return the folder with the weights of a GGUF file as float32 safetensors.
+
+    They are converted on the first call.
+    """
     folder = cache_folder() / "converted" / f"{weights_digest(file)[:32]}-{REVISION}"
     if (folder / "config.json").is_file():
         return folder

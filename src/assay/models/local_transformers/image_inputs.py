@@ -1,6 +1,6 @@
-"""Load the processor of a model that takes videos on a machine without torchvision.
+"""Load a multimodal processor without torchvision, by leaving out its video processor.
 
-transformers' video processors need torchvision. The rest of such a processor does not, so images and audio clips can
+Only the video processors of transformers need torchvision. Images and audio clips can
 be used without it.
 """
 
@@ -14,14 +14,14 @@ AUTO_CLASSES = {
     "image_processor": "AutoImageProcessor",
     "feature_extractor": "AutoFeatureExtractor",
 }
-"""For each part of a processor other than its video processor, the class that loads it."""
+"""The transformers class that loads each part of a processor, except its video processor."""
 
 
 def load_without_video(
     folder: str,
     options: Mapping[str, Any],
 ) -> Any:
-    """Load the model's own processor, with `None` in place of its video processor."""
+    """Load the model's processor with `None` as its video processor."""
     import transformers
 
     config = transformers.AutoConfig.from_pretrained(folder, **options)

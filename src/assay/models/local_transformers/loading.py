@@ -1,7 +1,7 @@
 """Load a model and its tokenizer or processor from a folder, a hub name or a GGUF file.
 
-The kind of a model follows from its `config.json`, before a weight is read. Code that comes with weights runs
-only if the run's own flag allows it.
+The kind of model is read from `config.json`, before any weights. Code that comes with
+the weights runs only with the option `trust_remote_code`.
 """
 
 import gc
@@ -27,7 +27,7 @@ PIP = "torch transformers accelerate"
 HASHED = (".json", ".jinja", ".safetensors", ".bin", ".model", ".txt", ".gguf", ".py")
 DTYPES = ("auto", "float32", "bfloat16", "float16", "float64")
 TOKENIZER_FILES = ("vocab.", "spiece.", "sentencepiece", "merges.", "preprocessor")
-"""Beginnings of names of files, besides `tokenizer…`, that show that a folder has a tokenizer or processor."""
+"""Prefixes of file names, besides `tokenizer`, that identify tokenizer and processor files."""
 CONTEXT_KEYS = (
     "max_position_embeddings",
     "n_positions",
@@ -37,18 +37,18 @@ CONTEXT_KEYS = (
 )
 VIDEO_KEYS = ("video_token_id", "video_token_index")
 FRAMES_AS_IMAGES = ("smolvlm", "internvl")
-"""Types of models that read the frames of a video as images, and so have no token for videos."""
+"""Types of models that read video frames as images, and so have no token for videos."""
 SPEECH_KEYS = frozenset({"num_mel_bins", "input_feat_per_channel", "feat_extract_norm"})
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a model comes from."""
+    """The location of a model, and the options for loading it."""
 
     index: ClassVar[str] = "config.json"
-    """File name of the configuration."""
+    """Name of the configuration file."""
     noun: ClassVar[str] = "model"
-    """The noun for the model in messages."""
+    """The word for the model in error messages."""
 
     path: str
     revision: str | None = None
@@ -60,7 +60,7 @@ class Source:
 
     @property
     def local(self) -> Path | None:
-        """The folder or file on this machine; `None` for a hub name."""
+        """The local folder or file; `None` for a hub name."""
         path = Path(self.path).expanduser()
         return path if path.exists() else None
 
@@ -70,7 +70,7 @@ class Source:
         return self.path.lower().endswith(".gguf")
 
     def check(self) -> None:
-        """Raise for faults that can be found without reading weights."""
+        """Raise for missing libraries, missing files and invalid options, before reading weights."""
         self._check_libraries()
         self._check_folder()
         self._check_adapter()
@@ -87,7 +87,7 @@ class Source:
             raise MissingExtra("peft, which applies adapters,", "peft")
 
     def _check_folder(self) -> None:
-        """Raise if a path does not contain a model."""
+        """Raise if the path is neither a model folder nor a GGUF file."""
         local = self.local
         if local is None and (self.is_gguf or is_path(self.path)):
             raise UsageError(
@@ -107,7 +107,7 @@ class Source:
             raise UsageError("not a model folder or a GGUF file", where=self.path)
 
     def _check_adapter(self) -> None:
-        """Raise if the option `adapter` is a path that contains no adapter."""
+        """Raise if the option `adapter` is a path without an adapter."""
         if self.adapter is None:
             return
         folder = Path(self.adapter).expanduser()
@@ -133,7 +133,7 @@ class Source:
             )
 
     def _check_tokenizer(self) -> None:
-        """Raise if a model folder has no file of a tokenizer or processor."""
+        """Raise if a model folder has no tokenizer or processor files."""
         local = self.local
         if self.index != "config.json" or local is None or not local.is_dir():
             return
@@ -164,7 +164,7 @@ class Source:
         return read
 
     def has_chat_template(self) -> bool | None:
-        """Return True if the tokenizer's files have a chat template; `None` if the files are not available."""
+        """Return True if the tokenizer's files have a chat template; `None` if they cannot be read."""
         if self.is_gguf:
             return None
         for name in ("chat_template.jinja", "chat_template.json"):
@@ -179,7 +179,7 @@ class Source:
             return None
 
     def _side_file(self, name: str) -> Path | None:
-        """Return a file in the folder of the configuration, or of the hub repository; `None` if there is none."""
+        """Return another file of the model's folder or hub repository; `None` if it does not exist."""
         if self.local is not None:
             file = self.local / name
             return file if file.is_file() else None
@@ -189,7 +189,7 @@ class Source:
             return None
 
     def takes_videos(self) -> bool:
-        """Return True if the files of the model have a video processor, or its configuration has a token for videos."""
+        """Return True if the model's configuration or other files show that it takes videos."""
         config = self.config()
         if config.get("model_type") in FRAMES_AS_IMAGES:
             return True
@@ -203,7 +203,7 @@ class Source:
         return bool(self.config().get("is_encoder_decoder"))
 
     def identity(self) -> Mapping[str, Any]:
-        """Return what identifies the weights: digests of weights and configuration, or the revision of a hub model."""
+        """Return the identity of the weights: digests of the files, or a hub name and revision."""
         local = self.local
         identity: dict[str, Any] = {}
         if local is None:
@@ -222,7 +222,7 @@ class Source:
         return identity
 
     def digests(self, path: Path) -> dict[str, str]:
-        """Return the digest of each file in the folder, or of the single file."""
+        """Return the digests of a single file, or of all model files in a folder, by file name."""
         if path.is_file():
             return {path.name: weights_digest(path)}
         digests = {}
@@ -236,7 +236,10 @@ class Source:
             return _hub_file(self.path, self.index, self.revision)
 
     def place(self) -> tuple[str, str]:
-        """Return the device and the dtype for loading: by default a GPU if there is one, else the CPU with float32."""
+        """Return the device and dtype to load with.
+
+        By default, this is a GPU if there is one, else the CPU with float32.
+        """
         device = self._device()
         _check_device(device, self.path)
         if self.dtype != "auto":
@@ -244,7 +247,7 @@ class Source:
         return device, "float32" if self._is_full(device) else "auto"
 
     def computed_in(self) -> str:
-        """Return the dtype in which the model computes: the user's, else float32 or the dtype of the saved weights."""
+        """Return the dtype of computation: the user's choice, float32 on a CPU, else that of the weights."""
         if self.dtype != "auto":
             return self.dtype
         # If layers are spread, the device does not matter, and torch is not imported.
@@ -259,13 +262,13 @@ class Source:
         return "as saved"
 
     def is_on_cuda(self) -> bool:
-        """Return True if the model runs on CUDA, as far as that is known without torch."""
+        """Return True if the model runs on CUDA, determined without importing torch."""
         if self.device is not None:
             return self.device.startswith("cuda")
         return missing_device("cuda") is None
 
     def fits_one_gpu(self) -> bool:
-        """Return True if the weights leave a fifth of the smallest GPU free."""
+        """Return True if the weights need at most four fifths of the smallest GPU, or are unknown."""
         size = cuda_memory()
         local = self.local
         if size is None or local is None or not local.is_dir():
@@ -277,7 +280,7 @@ class Source:
         return weights <= 0.8 * size
 
     def spread(self) -> str | Mapping[str, Any] | None:
-        """Return how to spread the layers over GPUs: as the user asked, or over all of them if one is too small."""
+        """Return the `device_map` to load with: the user's, or `auto` if one GPU is too small."""
         is_chosen = self.device_map is not None or self.device is not None
         if is_chosen or cuda_devices() < 2 or self.fits_one_gpu():
             return self.device_map
@@ -295,7 +298,7 @@ class Source:
         return self.device_map is None and device.partition(":")[0] == "cpu"
 
     def folder(self) -> str:
-        """Return what `from_pretrained` loads: a folder, or a hub name. A GGUF file is converted to a folder once."""
+        """Return the folder or hub name for `from_pretrained`; a GGUF file is converted first."""
         if self.is_gguf:
             return str(converted(Path(self.path).expanduser()))
         local = self.local
@@ -305,7 +308,7 @@ class Source:
 
 
 def trained_context(config: Mapping[str, Any]) -> int | None:
-    """Return the context length that a model was trained with; None if its configuration does not say it."""
+    """Return the context length that a model was trained with; None if the configuration has none."""
     for name in CONTEXT_KEYS:
         value = config.get(name)
         if isinstance(value, int) and value > 0:
@@ -314,7 +317,7 @@ def trained_context(config: Mapping[str, Any]) -> int | None:
 
 
 def kind_of(config: Mapping[str, Any]) -> Kind:
-    """Return the kind of a model, such as `text` or `vision`, by its configuration."""
+    """Return the kind of model, such as `text` or `vision`, that a configuration describes."""
     if not config:
         return "text"
     if can_speak(config):
@@ -333,7 +336,7 @@ def kind_of(config: Mapping[str, Any]) -> Kind:
 
 
 def start_device(source: Source) -> None:
-    """Create the CUDA context in the background, while the caller imports transformers, which takes seconds."""
+    """Create the CUDA context in the background, while the caller imports transformers."""
     if source.is_on_cuda() and source.device_map is None:
         Thread(
             target=_start_cuda,
@@ -351,10 +354,10 @@ def _start_cuda(device: str) -> None:
 
 
 def import_transformers() -> None:
-    """Import transformers without SciPy and scikit-learn, if they are not imported yet.
+    """Import transformers without SciPy and scikit-learn, to save time.
 
-    It uses them in losses of detectors and in assisted generation only, but imports them with every model. That is a
-    tenth of the time that loading a small model takes.
+    transformers uses them only in losses of detectors and in assisted generation, but
+    imports them with every model. That takes a tenth of the time to load a small model.
     """
     from transformers import utils
 
@@ -376,7 +379,7 @@ def _is_unavailable() -> bool:
 
 
 def load_model(source: Source, kind: Kind) -> Any:
-    """Load the model from its source, with all its weights."""
+    """Load the model, merge its adapter, and switch to evaluation mode."""
     start_device(source)
     import_transformers()
     import transformers
@@ -419,7 +422,10 @@ def _whole(
     source: Source,
     options: Mapping[str, Any],
 ) -> Any:
-    """Load a model and raise if weights are missing, which transformers would fill with random numbers."""
+    """Load a model, and raise if weights are missing.
+
+    transformers would fill them with random numbers.
+    """
     folder = source.folder()
     try:
         return _checked(
@@ -450,7 +456,7 @@ def _checked(
 
 
 def load_tokenizer(source: Source) -> Any:
-    """Load the tokenizer from the model's source."""
+    """Load the tokenizer of a model."""
     from transformers import AutoTokenizer
 
     with _explained(source), quiet():
@@ -458,9 +464,10 @@ def load_tokenizer(source: Source) -> Any:
 
 
 def load_processor(source: Source) -> Any:
-    """Load the tokenizer and media processors. Image processors need nothing but Pillow.
+    """Load a model's processor: its tokenizer, and the preprocessors of its media.
 
-    A model whose video processor needs missing libraries still takes images.
+    If the video processor needs a missing library, it is left out, and the model still
+    takes images.
     """
     from transformers import AutoProcessor
 
@@ -474,12 +481,12 @@ def load_processor(source: Source) -> Any:
 
 
 def is_path(name: str) -> bool:
-    """Return True if a name can only be a path: hub names have one slash."""
+    """Return True if a name must be a path: it starts with `.`, `/` or `~`, or has two slashes."""
     return name.startswith((".", "/", "~")) or name.count("/") > 1
 
 
 def _check_device(name: str, where: str) -> None:
-    """Raise if torch cannot compute on a device."""
+    """Raise if a device name is invalid, or torch finds no such device."""
     import torch
 
     fix = "device=cpu, or cuda, cuda:1, … where there are such"
@@ -515,7 +522,7 @@ def _common(source: Source) -> dict[str, Any]:
 
 @contextmanager
 def _explained(source: Source) -> Iterator[None]:
-    """Turn an error that transformers raises while loading into one line with its fix."""
+    """Convert errors that transformers raises inside the block to one line with a fix."""
     try:
         yield
     except AssayError:
@@ -544,7 +551,7 @@ def _explained(source: Source) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Hide transformers' progress bars and advice while loading."""
+    """Hide transformers' progress bars and warnings inside the block."""
     from transformers.utils import logging
 
     bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
@@ -565,8 +572,8 @@ def _hub_file(
 ) -> Path:
     """Return a file of a hub repository from the cache, downloading it if necessary.
 
-    Its folder is named after the commit. An unreachable hub is reported here at once; the hub's own library would retry
-    for half a minute.
+    Its folder is named after the commit. If the hub cannot be reached, this raises at
+    once; the hub's own library would retry for half a minute.
     """
     from huggingface_hub import (
         get_hf_file_metadata,

@@ -1,7 +1,8 @@
-"""Decide which prompts with media can be computed in one batch, and join their tensors.
+"""Group prompts with media that can be computed in one batch, and join their tensors.
 
-Prompts of different lengths are padded on the left if the model's own `generate` handles that correctly, which
-is tested with the first two. Media are never padded: only media of one shape are joined.
+Prompts of different lengths are padded on the left if the model's own `generate`
+handles that correctly, which is tested with the first such group. Media are never
+padded: only media of equal shape are joined.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 BATCH = 8
 BESIDE = ("attention_mask", "token_type_ids", "mm_token_type_ids")
-"""Tensors that have one value for each token of the prompt."""
+"""Tensors, besides `input_ids`, with one value for each token of the prompt."""
 SLACK = 16
-"""Padding tokens that cost less than a separate pass, besides a quarter of the shortest prompt."""
+"""Allowed padding in tokens, in addition to a quarter of the shortest prompt."""
 T = TypeVar("T")
 Inputs = Mapping[str, Any]
 
@@ -31,10 +32,11 @@ def group_requests(
     limits: Limits,
     fills: bool,
 ) -> Iterator[list[int]]:
-    """Yield groups of indices of requests that can be computed in one batch.
+    """Yield groups of request indices that can be computed in one batch.
 
-    The requests of a group have the same options, and neither sampling nor stop strings. With `fills` their prompts may
-    have similar lengths and are padded; otherwise all their tensors have the same shapes.
+    The requests of a group have the same options. A request that samples or has stop
+    strings is alone in its group. With `fills`, prompts of similar lengths are padded;
+    otherwise all tensors of a group have the same shapes.
     """
     lengths = {index: length_of(tensors) for index, tensors in inputs.items()}
     groups: dict[Any, list[int]] = {}
@@ -56,7 +58,7 @@ def by_length(
     most: int,
     fills: bool = False,
 ) -> Iterator[list[T]]:
-    """Yield groups of at most `most` items with the same length; with `fills`, lengths may differ a little."""
+    """Yield groups of at most `most` items of equal length, or of similar length with `fills`."""
     group: list[T] = []
     for item in sorted(items, key=length):
         if group:
@@ -71,7 +73,7 @@ def by_length(
 
 
 def length_of(inputs: Inputs) -> int:
-    """Return the number of tokens of a prompt; 0 if the model reads an audio clip only."""
+    """Return the number of prompt tokens; 0 for inputs that contain only an audio clip."""
     ids = inputs.get("input_ids")
     if ids is None:
         return 0
@@ -82,7 +84,7 @@ def join_inputs(
     group: Sequence[Inputs],
     filler: int,
 ) -> dict[str, Any]:
-    """Return the tensors of several prompts as one batch. Short prompts are padded on the left."""
+    """Join the tensors of several prompts in one batch, padding short prompts on the left."""
     import torch
     from torch.nn.functional import pad
 
@@ -108,9 +110,10 @@ def handles_padding(
     pair: Sequence[Inputs],
     filler: int,
 ) -> bool | None:
-    """Return True if a model gives the same logits for two prompts together as for each alone.
+    """Return True if two prompts have the same logits in one batch as each has alone.
 
-    Return `None` if its logits are not finite, which says nothing about other prompts.
+    Return `None` if the logits are not finite, because that proves nothing about other
+    prompts.
     """
     import torch
 
@@ -138,7 +141,10 @@ def handles_padding(
 
 
 def _first_logits(model: "PreTrainedModel", inputs: Inputs) -> Sequence[Any]:
-    """Return the logits of the first two generated tokens. The second ones use the cache of the prompt."""
+    """Return the logits of the first two generated tokens.
+
+    The second token is computed from the cache, so the cache is tested too.
+    """
     import torch
 
     settings = {
@@ -153,7 +159,7 @@ def _first_logits(model: "PreTrainedModel", inputs: Inputs) -> Sequence[Any]:
 
 
 def _shapes(inputs: Inputs, fills: bool) -> Any:
-    """Return what inputs must have in common to be joined: the names and shapes of their tensors."""
+    """Return what inputs must have in common to be joined: names and shapes of their tensors."""
     can_fill = fills and "input_ids" in inputs and "attention_mask" in inputs
     shapes = []
     for name, value in sorted(inputs.items()):

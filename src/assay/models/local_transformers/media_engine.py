@@ -1,9 +1,10 @@
-"""The engine for models with images or audio: passes over words and media, with shared prefixes.
+"""The engine for models with image or audio input, which shares prefixes that contain media.
 
-Every token of a prompt has an integer *key*: the id of a word, or a number for a part of a medium. Equal keys
-mean equal input, so common prefixes are planned as for text. In a pass, keys become embeddings. A medium is
-encoded once and kept while there is room. Some models shift positions at media; the shift is also a part of the
-key.
+Every token of a prompt has an integer *key*: its token id, or a number for a part of an
+image or clip. Equal keys mean equal input, so common prefixes are found as for text. In
+a forward pass, keys are converted to embeddings. Each image or clip is encoded once and
+cached. Some models shift the positions of tokens at media, so the shift is a part of
+the key, too.
 """
 
 from collections import OrderedDict
@@ -23,33 +24,34 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 BITS = 32
-"""Number of low bits of a key that hold the token id or part number. The bits above hold the number of its origin."""
+"""Number of low bits of a key, for the token id or part number; high bits are the origin's number."""
 MOST_ORIGINS = 4096
-"""Number of origins (see `Origin`) to remember. Cached prefixes of the previous batch refer to them."""
+"""Maximum number of origins (see `Origin`); with more, the caches that refer to them are dropped."""
 ROOM = 256 << 20
-"""Maximum size of encoded media in the cache, in bytes."""
+"""Maximum size of the cache of encoded media, in bytes."""
 USUAL = frozenset(
     {"input_ids", "inputs_embeds", "attention_mask", "position_ids", "cache_position"}
 )
-"""Names of the tensors that every language model receives."""
+"""Arguments of a language model with which prefixes can be shared."""
 TOGETHER = 8
-"""Largest number of media to encode in one pass."""
+"""Maximum number of images or clips to encode in one pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What tokens with the same origin share: the medium they belong to (None for text), and shifts of positions."""
+    """Meaning of the high bits of a key: the image or clip (None for text), and position shifts."""
 
     piece: bytes | None
     shifts: Any
     """Differences from consecutive positions; `None` if there are none.
 
-    The shape is (axes, parts of the medium), or (axes, 1) for text. Axes are the coordinates of a position.
+    The shape is (axes, parts of the image or clip), or (axes, 1) for text. Axes are the
+    coordinates of a position, such as time, height and width.
     """
 
 
 class Keys:
-    """Gives each token an integer. Two tokens have the same one if the model receives the same input for both."""
+    """Assigns integer keys to tokens. Tokens have equal keys if the model gets equal input for them."""
 
     def __init__(self) -> None:
         self.origins = [Origin(None, None)]
@@ -63,7 +65,10 @@ class Keys:
         pieces: Sequence[Piece],
         positions: "Tensor",
     ) -> tuple[int, ...]:
-        """Return the keys of a prompt. `positions` has the shape (axes, tokens); `None` means consecutive positions."""
+        """Return the keys of a prompt's tokens.
+
+        `positions` has the shape (axes, tokens); `None` means consecutive positions.
+        """
         import numpy as np
 
         keys = np.asarray(ids, dtype=np.int64)
@@ -92,7 +97,7 @@ class Keys:
         ids: Sequence[int],
         shift: int,
     ) -> tuple[int, ...]:
-        """Return the keys of text that follows a prompt, whose positions are shifted by `shift`."""
+        """Return the keys of text after a prompt, whose positions are moved by `shift`."""
         import numpy as np
 
         if shift:
@@ -106,7 +111,10 @@ class Keys:
         piece: bytes | None,
         shifts: "np.typing.NDArray[np.int64] | None",
     ) -> int:
-        """Return the number of the origin with this medium and these shifts; 0 for text at consecutive positions."""
+        """Return the origin number of an image, a clip (`piece`) or text with these position shifts.
+
+        It is 0 for text without shifts.
+        """
         if piece is None and (shifts is None or not shifts.any()):
             return 0
         name = (piece, b"" if shifts is None else shifts.tobytes())
@@ -117,7 +125,7 @@ class Keys:
 
 
 class MediaEngine(Engine):
-    """A loaded model with images or audio that shares prefixes."""
+    """Runs a model with image or audio input, computing common prefixes once."""
 
     def __init__(self, model: "PreTrainedModel", rows: int = 0) -> None:
         super().__init__(model, rows)
@@ -133,7 +141,7 @@ class MediaEngine(Engine):
 
     @contextmanager
     def handling(self, pieces: Sequence[Piece]) -> Iterator[None]:
-        """Make the media of one batch available inside the block."""
+        """Make the images and clips of a batch available to forward passes inside the block."""
         if len(self.keys.origins) > MOST_ORIGINS:
             self.forget()
             self.keys = Keys()
@@ -150,7 +158,7 @@ class MediaEngine(Engine):
         plan: Plan,
         offsets: Sequence[int],
     ) -> Any:
-        """Run one pass over tokens, given by their keys; return the logits of the tokens with the indices `offsets`."""
+        """Run one forward pass over token keys; return the logits at the indices `offsets`."""
         import torch
 
         with torch.inference_mode():
@@ -167,7 +175,7 @@ class MediaEngine(Engine):
 
     @property
     def axes(self) -> int:  # type: ignore[override]
-        """The number of coordinates of a position; 0 if a position is one number."""
+        """Coordinates per token position; 0 if a position is one number."""
         return self.keys.axes
 
     def decode(
@@ -176,7 +184,7 @@ class MediaEngine(Engine):
         positions: "Tensor",
         plan: Plan,
     ) -> Any:
-        """Run one pass over the next token of every slot; return the logits of all."""
+        """Run one forward pass over the next token of every slot, and return the logits."""
         embeddings = self.model.get_input_embeddings()(tokens)
         if self.axes:
             positions = positions.expand(self.axes, -1)
@@ -189,12 +197,15 @@ class MediaEngine(Engine):
         return out.logits[0]
 
     def forget(self) -> None:
-        """Drop kept prefixes and encoded media."""
+        """Drop cached prefixes and encoded media."""
         self._encoded.clear()
         super().forget()
 
     def _embedded(self, keys: Sequence[int]) -> tuple[Any, Any]:
-        """Return the embeddings of the tokens with these keys, and their position shifts: (axes, tokens) or None."""
+        """Convert token keys to embeddings and position shifts.
+
+        Shifts have the shape (axes, tokens); they are None if no position is shifted.
+        """
         import numpy as np
         import torch
 
@@ -227,7 +238,10 @@ class MediaEngine(Engine):
         origins: "Tensor",
         parts: Any,
     ) -> Any | None:
-        """Return the shifts of token positions in the shape (axes, tokens); `None` if no position is shifted."""
+        """Return the position shift of each token; `None` if no position is shifted.
+
+        The shape is (axes, tokens).
+        """
         import numpy as np
         import torch
 
@@ -247,7 +261,7 @@ class MediaEngine(Engine):
         return torch.from_numpy(shifts)
 
     def _features(self, digests: Sequence[bytes]) -> Mapping[bytes, Any]:
-        """Return the encoded media with these digests. Each is encoded when it is first needed, and kept."""
+        """Return encoded images and clips by digest, encoding those that are not cached."""
         missing = {}
         for digest in digests:
             if digest not in self._encoded:
@@ -266,7 +280,7 @@ class MediaEngine(Engine):
         return features
 
     def encode(self, group: Sequence[Piece]) -> Any:
-        """Encode media of one kind and shape into the input of the language model."""
+        """Encode images or clips of equal shape into embeddings for the language model."""
         import torch
 
         joined: dict[str, Any] = {}
@@ -288,7 +302,7 @@ class MediaEngine(Engine):
         return embeddings[0]
 
     def _reached(self, inputs: Mapping[str, Any]) -> Any:
-        """Return the embeddings that the model's own code computes from inputs, without running its language model."""
+        """Return the embeddings that the model computes as input of its language model."""
 
         def stop(
             _: object,
@@ -312,7 +326,7 @@ class MediaEngine(Engine):
 
     @contextmanager
     def watched(self) -> Iterator[list[Mapping[str, Any]]]:
-        """Yield a list to which each call of the language model inside the block adds its arguments."""
+        """Yield a list that collects the arguments of each language model call in the block."""
         calls: list[Mapping[str, Any]] = []
 
         def record(
@@ -326,7 +340,7 @@ class MediaEngine(Engine):
             yield calls
 
     def _only(self, offsets: Sequence[int]) -> Any:
-        """Inside the block, compute logits only for the tokens with the indices `offsets`."""
+        """Make the model compute logits only at the indices `offsets` inside the block."""
         indices = integers(offsets)
 
         def select(
@@ -341,7 +355,10 @@ class MediaEngine(Engine):
 
 @contextmanager
 def in_full_precision() -> Iterator[None]:
-    """Make encoders compute exact float32 inside the block. Rounding on a GPU would depend on the batch size."""
+    """Make media encoders compute in exact float32 inside the block.
+
+    With the GPU's faster TF32 format, rounding would depend on the batch size.
+    """
     import torch
 
     if not torch.cuda.is_available():
@@ -355,9 +372,10 @@ def in_full_precision() -> Iterator[None]:
 
 
 def check_given(arguments: Mapping[str, Any]) -> None:
-    """Raise if prefixes cannot be shared: the model attends to later tokens, or has inputs besides embeddings.
+    """Raise if the arguments of a language model show that prefixes cannot be shared.
 
-    In half precision, a comparison of logits alone may not show this.
+    This is so if tokens attend to later ones, or if there are tensors besides the
+    embeddings. In half precision, comparing logits alone may not show this.
     """
     import torch
 
@@ -383,7 +401,7 @@ def check_given(arguments: Mapping[str, Any]) -> None:
 
 
 class _Reached(Exception):
-    """Raised in place of running the language model, with the embeddings it would receive."""
+    """Raised to stop before the language model runs; contains the embeddings it would receive."""
 
     def __init__(self, embeddings: "Tensor") -> None:
         super().__init__("reached")

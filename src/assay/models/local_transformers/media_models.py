@@ -1,8 +1,9 @@
-"""Models with image or audio input in this process: vision-language, audio-language, and speech to text.
+"""Models with image or audio input: vision-language, audio-language and speech-to-text.
 
-Common prefixes, media included, are computed once if a trial on the model shows that this is correct. Otherwise
-similar prompts go through the model's own `generate` together if nothing is sampled. The batch size does not
-change an answer, except for rounding in half precision.
+Common prefixes, including media, are computed once if a test on the model shows that
+this is correct. Otherwise similar prompts go through the model's own `generate`
+together if nothing is sampled. The batch size does not change answers, except for
+rounding in half precision.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,12 +35,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 CANNOT = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError)
-"""Errors that show that the media of a prompt could not be separated, as the model's own code raises them."""
+"""Errors of a model's own code that mean that a prompt's media cannot be separated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Requests that are ready for the device, by index, and the failures of the other requests."""
+    """Requests with their inputs or failures, by index."""
 
     requests: Sequence[Request]
     inputs: dict[int, dict[str, Any]]
@@ -50,13 +51,14 @@ class Prepared:
     Prompts whose prefixes cannot be shared are missing.
     """
     pairs: dict[int, list[Pair]] = field(default_factory=dict)
-    """The continuations to score after each prompt, by index of the request.
+    """Continuations to score, by index of the request.
 
-    For a text without media that is scored from its first token: the pieces of the text.
+    For a text without media that is scored from its first token, these are the pieces
+    of the text.
     """
 
     def without(self, outputs: Mapping[int, Output]) -> dict[int, dict[str, Any]]:
-        """Return the inputs of requests that are not answered yet."""
+        """Return the inputs of requests that have no output yet."""
         unanswered = {}
         for index, inputs in self.inputs.items():
             if index not in outputs:
@@ -65,17 +67,17 @@ class Prepared:
 
 
 Answer = Callable[[Sequence[int], Prepared], dict[int, Output]]
-"""A function that answers some of the prepared requests, given by their indices, and returns outputs by index."""
+"""A function that answers the requests with these indices, and returns outputs by index."""
 
 
 class MediaModel:
-    """A model that takes images or audio clips between the words of a prompt, and writes text."""
+    """A model that takes text with images or audio clips, and generates text."""
 
     sharing: Sharing | None = None
     plain_because: str | None = "its words are not shown to the model"
     """Why common prefixes are not computed once; `None` if they are."""
     opening = 0
-    """Number of tokens that the model always writes before its answer."""
+    """Number of tokens that the model always generates before its answer."""
 
     def __init__(
         self,
@@ -101,7 +103,10 @@ class MediaModel:
         self.plain = PlainWriter(model, self.answers, limits, settings, self.opening)
 
     def _engine(self) -> Any:
-        """Create the engine, or a token counter if the model cannot have one. Decide whether prefixes are shared."""
+        """Create the engine, or only a token counter if the model does not support it.
+
+        Set `sharing` and `plain_because`.
+        """
         try:
             with in_full_precision():
                 self.sharing = Sharing(
@@ -118,7 +123,7 @@ class MediaModel:
         return self.sharing.engine
 
     def prepare_generate(self, requests: Sequence[Request]) -> Prepared:
-        """Prepare prompts as tensors with decoded media. No device is needed."""
+        """Convert prompts to tensors, with decoded media. No GPU is used."""
         prepared = Prepared(requests, {}, {})
         for index, request in enumerate(requests):
             check_options(request.options, self.where, reports=False)
@@ -130,9 +135,10 @@ class MediaModel:
         return prepared
 
     def _read(self, prepared: Prepared, index: int) -> bool:
-        """Add the tensors of a prompt, or its failure; return True if it can be answered.
+        """Add a prompt's tensors, or its failure, to `prepared`; return False for a failure.
 
-        It fails if it cannot be rendered, if it is too long, or if the model would cut an audio clip.
+        A prompt fails if it cannot be rendered, if it is too long, or if the model
+        would cut an audio clip.
         """
         prompt = prepared.requests[index].prompt
         try:
@@ -168,7 +174,7 @@ class MediaModel:
         return self.renderer.check_audio(prompt, inputs)
 
     def _mark(self, prepared: Prepared, index: int) -> None:
-        """If prefixes are shared, separate the media of a prompt and store the result in `prepared.marked`."""
+        """Separate the media of a prompt for `prepared.marked`, if prefixes are shared."""
         if self.sharing is None or self.plain_because is not None:
             return
         # A prompt whose media cannot be separated is asked plainly.
@@ -176,12 +182,12 @@ class MediaModel:
             prepared.marked[index] = self.sharing.read(prepared.inputs[index])
 
     def _shares_writing(self, request: Request) -> bool:
-        """Return True if the answer is generated with shared prefixes, False if by the model's own `generate`."""
+        """Return True to generate with shared prefixes, False for the model's own `generate`."""
         return not self.asks_for_more
 
     @in_full_precision()
     def generate(self, prepared: Prepared) -> list[Output]:
-        """Generate answers, similar prompts together."""
+        """Generate the answers to prepared requests, in batches of similar prompts."""
         requests = prepared.requests
         outputs = dict(prepared.failed)
         for index, request in enumerate(requests):
@@ -199,7 +205,7 @@ class MediaModel:
         return [outputs[index] for index in range(len(requests))]
 
     def _shared(self, prepared: Prepared, answer: Answer) -> dict[int, Output]:
-        """Answer requests with shared prefixes, by index. Requests that cannot be answered this way are missing."""
+        """Answer requests with shared prefixes; requests that fail this way are left out."""
         group = list(prepared.marked)
         if not group:
             return {}
@@ -216,7 +222,7 @@ class MediaModel:
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Generate the answers to a group of requests together, with shared prefixes."""
+        """Generate the answers to a group of requests, with shared prefixes."""
         prompts = [prepared.marked[index] for index in group]
         requests = [prepared.requests[index] for index in group]
         rows_of_prompts = []
@@ -244,7 +250,7 @@ class MediaModel:
         return self.sharing
 
     def _drawn(self, request: Request) -> Output:
-        """Draw the images of a request."""
+        """Generate the images of a request."""
         if request.prompt.media:
             return Output.failed(
                 "data",
@@ -269,8 +275,8 @@ class MediaModel:
     ) -> dict[int, Output]:
         """Answer a group of requests. If that raises, answer each of them alone.
 
-        A request that raises alone becomes a failed output; without `is_last`, it is left out, so that the caller can
-        answer it in another way.
+        If a request raises alone, its output is a failure. With `is_last=False` it has
+        no output, so that the caller can answer it in another way.
         """
         try:
             return answer(group, prepared)
@@ -293,14 +299,14 @@ class MediaModel:
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Answer a group of requests with similar prompts by the model's own `generate`."""
+        """Answer a group of similar requests with the model's own `generate`."""
         requests = [prepared.requests[index] for index in group]
         inputs = [prepared.inputs[index] for index in group]
         outputs = self.plain.write(requests, inputs)
         return dict(zip(group, outputs, strict=True))
 
     def prepare_likelihood(self, requests: Sequence[Request]) -> Prepared:
-        """Prepare prompts as tensors with decoded media. No device is needed."""
+        """Convert prompts and continuations to tensors, with decoded media. No GPU is used."""
         prepared = Prepared(requests, {}, {})
         for index, request in enumerate(requests):
             if request.prompt.rolling and not request.prompt.media:
@@ -313,7 +319,7 @@ class MediaModel:
 
     @in_full_precision()
     def likelihood(self, prepared: Prepared) -> list[Output]:
-        """Compute likelihoods of continuations after prompts with media. Common prefixes are computed once."""
+        """Score continuations after prompts with media, computing common prefixes once."""
         count = len(prepared.requests)
         outputs = dict(prepared.failed)
         outputs |= self._whole(prepared)
@@ -330,7 +336,7 @@ class MediaModel:
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Return the likelihoods for a single request, computed by the model's own code."""
+        """Score the continuations of a single request with the model's own forward pass."""
         [index] = group
         inputs = move_to_model(prepared.inputs[index], self.model)
         pairs = prepared.pairs[index]
@@ -340,7 +346,7 @@ class MediaModel:
         }
 
     def _whole(self, prepared: Prepared) -> dict[int, Output]:
-        """Return the likelihoods of texts without media that are scored from their first token."""
+        """Score texts without media from their first token."""
         group = []
         planned = []
         for index, request in enumerate(prepared.requests):
@@ -355,7 +361,7 @@ class MediaModel:
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Compute the likelihoods of the continuations of all requests together."""
+        """Score the continuations of a group of requests, with shared prefixes."""
         prompts = [prepared.marked[index] for index in group]
         pairs = [prepared.pairs[index] for index in group]
         likelihoods = self._sharing.weigh(prompts, pairs)
@@ -369,7 +375,7 @@ class MediaModel:
 
 
 class SpeechModel(MediaModel):
-    """A speech-to-text model: the prompt is one audio clip, the answer is its words."""
+    """A speech-to-text model: the prompt is one audio clip, the answer is its transcript."""
 
     opening = 4
 
@@ -378,7 +384,10 @@ class SpeechModel(MediaModel):
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> Output | None:
-        """Return the failure of a clip that the model cannot read at once, if it has no timestamps to continue from."""
+        """Return a failure for a clip that is too long, if the model cannot write timestamps.
+
+        With timestamps, a model reads a long clip in several turns.
+        """
         settings = self.model.generation_config
         if getattr(settings, "no_timestamps_token_id", None):
             return None

@@ -1,7 +1,8 @@
-"""Separate the media of a prompt: the tensors and tokens of each image and audio clip.
+"""Separate the images and audio clips of a prompt: the tensors and tokens of each.
 
-A processor joins the tensors of all media, and puts placeholders among the token ids. Here they are separated,
-so that a medium in many prompts is recognised by the digest of its tensors.
+A processor joins the tensors of all media, and puts placeholder tokens into the prompt.
+Once separated, an image or clip is recognised in other prompts by the digest of its
+tensors.
 """
 
 import hashlib
@@ -18,26 +19,26 @@ if TYPE_CHECKING:
 
 KINDS = ("image", "audio")
 HEARD = ("input_features", "feature", "audio")
-"""Prefixes of tensor names that belong to audio clips. All other tensors belong to images."""
+"""Prefixes of the names of audio tensors; all other tensors belong to images."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One medium, or all media of a kind if their tensors cannot be separated."""
+    """An image or audio clip, or all of a prompt if their tensors cannot be separated."""
 
     digest: bytes
-    """Digest of the tensors. An image that was prepared in two ways has two digests."""
+    """Digest of the tensors; an image that was preprocessed in two ways has two digests."""
     tensors: Mapping[str, Any]
     mark: int
-    """Id of the placeholder token, which the prompt repeats once for each part of the medium."""
+    """Id of the placeholder token, which occurs once for each part of the image or clip."""
     positions: tuple[int, ...]
-    """The positions of the placeholder tokens in the prompt."""
+    """Positions of the placeholder tokens in the prompt."""
     beside: Mapping[str, Any]
-    """The values that the tensors in `BESIDE`, such as the attention mask, have at `positions`."""
+    """Values of the `BESIDE` tensors, such as the attention mask, at `positions`."""
 
 
 def marks_of(config: "PretrainedConfig") -> dict[str, int]:
-    """Return the placeholder token of each kind of media, as the configuration names it."""
+    """Return the id of the placeholder token of each kind of media, from the configuration."""
     marks: dict[str, int] = {}
     for kind in KINDS:
         for name in (f"{kind}_token_index", f"{kind}_token_id"):
@@ -51,7 +52,7 @@ def separate_media(
     inputs: Mapping[str, Any],
     marks: Mapping[str, int],
 ) -> list[Piece]:
-    """Return the media of one prompt."""
+    """Return the images and audio clips of a prompt as separate pieces."""
     tensors_of: dict[str, dict[str, Any]] = {}
     for name, value in inputs.items():
         if name == "input_ids" or name in BESIDE or value is None:
@@ -84,7 +85,10 @@ def _separate(
     tensors: Mapping[str, Any],
     positions: Sequence[int],
 ) -> Iterator[tuple[Mapping[str, Any], tuple[int, ...]]]:
-    """Yield the tensors and positions of each medium of a kind. If they cannot be assigned, yield them all together."""
+    """Yield the tensors and positions of each image or clip of one kind.
+
+    If they cannot be matched, yield all tensors with all positions.
+    """
     runs = _runs(positions)
     parts = _tensors_of_each(tensors, len(runs))
     if len(runs) == len(parts):
@@ -105,7 +109,7 @@ def _values_at(
     inputs: Mapping[str, Any],
     positions: Sequence[int],
 ) -> dict[str, Any]:
-    """Return the values that the tensors in `BESIDE`, such as the attention mask, have at these positions."""
+    """Return the values of the `BESIDE` tensors at these positions."""
     values = {}
     for name in BESIDE:
         if name in inputs:
@@ -117,10 +121,10 @@ def _tensors_of_each(
     tensors: Mapping[str, Any],
     runs: int,
 ) -> list[dict[str, Any]]:
-    """Return the tensors of each medium, or all as one medium if they cannot be separated.
+    """Split joined tensors into those of each image or clip; do not split them if unsure.
 
-    `runs` is the number of media in the prompt, each a run of placeholders. A medium has one row of each tensor, or as
-    many patches as its grid has.
+    `runs` is the number of runs of placeholders in the prompt. An image or clip has one
+    row in each tensor, or as many patches as its grid has.
     """
     import torch
 
@@ -158,7 +162,7 @@ def _are_in_one_row(
     tensors: Mapping[str, Any],
     runs: int,
 ) -> bool:
-    """Return True if the tensors have a single row for all images (or image tiles) of the prompt, `runs` in number."""
+    """Return True if every tensor has the shape (1, `runs`, …): one row for all images or tiles."""
     pixels = tensors.get("pixel_values")
     if pixels is None or pixels.dim() != 5:
         return False
@@ -194,7 +198,7 @@ def group_pieces(
     pieces: Sequence[Piece],
     most: int,
 ) -> list[list[Piece]]:
-    """Return the pieces in groups of equal kind and shape, at most `most` in a group."""
+    """Group pieces of equal kind and shape, at most `most` in a group."""
     batches: list[list[Piece]] = []
     ordered = sorted(pieces, key=_shape_of)
     for _, group in groupby(ordered, key=_shape_of):
@@ -205,7 +209,7 @@ def group_pieces(
 
 
 def _shape_of(piece: Piece) -> tuple[int, list[tuple[str, tuple[int, ...]]]]:
-    """Return the placeholder token of a medium, and the names and shapes of its tensors."""
+    """Return the id of a piece's placeholder token, and the names and shapes of its tensors."""
     shapes = []
     for name, value in sorted(piece.tensors.items()):
         shapes.append((name, tuple(getattr(value, "shape", ()))))

@@ -1,6 +1,7 @@
-"""Answers and likelihoods after media as the model's own code computes them.
+"""Generate and score with the model's own code, for prompts with media.
 
-`generate` gets similar prompts in one batch, and each sample has its own random numbers.
+`generate` gets similar prompts in one batch, and each sample has its own random
+numbers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,23 +33,23 @@ from .text import filler_of
 
 @dataclass
 class PlainWriter:
-    """Generates answers with the model's own `generate`."""
+    """Generates answers to prompts with media with the model's own `generate`."""
 
     model: Any
     answers: Answers
     limits: Limits
     settings: Mapping[str, Any]
     opening: int = 0
-    """Number of tokens that the model always writes before its answer."""
+    """Number of tokens that the model always generates before its answer."""
     fills: bool | None = None
-    """Whether the model handles padding on the left; `None` before the test."""
+    """Whether the model handles padding on the left correctly; `None` until it is tested."""
 
     def write(
         self,
         requests: Sequence[Request],
         inputs: Sequence[Inputs],
     ) -> list[Output]:
-        """Return the answers to similar prompts, which come sorted by length."""
+        """Return the answers to similar prompts, given in order of length."""
         first = requests[0]
         try:
             if not self._fits(inputs):
@@ -82,7 +83,10 @@ class PlainWriter:
         return self.answers.output(request, candidates, length, squeezed)
 
     def squeezed(self, request: Request, length: int) -> int | None:
-        """Return the token limit of an answer if the context lowers it after a prompt of `length` tokens, else None."""
+        """Return the token limit of an answer if the context lowered it, else None.
+
+        `length` is the number of prompt tokens.
+        """
         if "max_new_tokens" in self.settings or "max_length" in self.settings:
             return None
         return room_for(request.options, self.limits, length + self.opening)[1]
@@ -103,7 +107,7 @@ class PlainWriter:
         request: Request,
         index: int,
     ) -> list[Drawn]:
-        """Generate the answers to one batch, and return the tokens of each row, including its end token."""
+        """Generate one answer to each prompt of a batch, with the random numbers of candidate `index`."""
         length = length_of(inputs)
         penalties = Penalties(request.options)
         settings = self.settings_for(request, length, penalties)
@@ -138,9 +142,9 @@ class PlainWriter:
         settings: dict[str, Any],
         inputs: Inputs,
     ) -> Ending:
-        """Add an object to the `generate` arguments that records where answers to audio clips end, and return it.
+        """Add a stopping criterion to `settings` that records where answers end, and return it.
 
-        Speech models remove their end tokens, so the answer alone does not show it.
+        It is needed because speech models remove the end tokens of their answers.
         """
         tensors = [value for value in inputs.values() if hasattr(value, "shape")]
         ending = Ending(
@@ -158,7 +162,7 @@ class PlainWriter:
         length: int,
         penalties: Penalties,
     ) -> dict[str, Any]:
-        """Return the arguments of `generate` for a request after a prompt of `length` tokens."""
+        """Return the arguments of `generate` for a request with `length` prompt tokens."""
         options = request.options
         room, _ = room_for(options, self.limits, length + self.opening)
         settings: dict[str, Any] = {
@@ -181,7 +185,7 @@ class PlainWriter:
 
     @contextmanager
     def drawing(self, request: Request, index: int) -> Iterator[None]:
-        """Use the random numbers of one candidate inside the block. Raise if logits are not finite."""
+        """Seed torch for one candidate inside the block, and raise if logits are not finite."""
         import torch
 
         with (
@@ -193,9 +197,9 @@ class PlainWriter:
             yield
 
     def _fits(self, group: Sequence[Inputs]) -> bool:
-        """Return True if a group of prompts can be computed together.
+        """Return True if these prompts can be computed in one batch.
 
-        If lengths differ, the shortest and longest are tested.
+        If their lengths differ, the shortest and the longest one are tested.
         """
         short, long = group[0], group[-1]
         if length_of(short) == length_of(long):
@@ -213,7 +217,7 @@ class PlainWriter:
 
 @dataclass
 class Weigher:
-    """Scores continuations with one model, each after its whole prompt."""
+    """Scores continuations of a prompt with the model's own forward pass."""
 
     model: Any
 
@@ -222,9 +226,10 @@ class Weigher:
         inputs: Mapping[str, Any],
         pairs: Sequence[Pair],
     ) -> list[Likelihood]:
-        """Return the likelihood of each continuation of one prompt, whose tensors are on the device.
+        """Return the likelihood of each continuation of one prompt.
 
-        Continuations of one token need only one pass together, because their token is predicted and never read.
+        `inputs` are on the model's device. Continuations of one token share a single
+        pass, because their token is predicted and never read.
         """
         tally = Tally(pairs)
         numbers_of: dict[tuple[int, ...], list[int]] = {}
@@ -247,7 +252,7 @@ class Weigher:
         inputs: Mapping[str, Any],
         more: Sequence[int],
     ) -> Any:
-        """Return the logits of a whole prompt followed by the tokens `more`."""
+        """Return the logits of a prompt followed by the tokens `more`."""
         import torch
 
         arguments = dict(inputs)
@@ -266,4 +271,4 @@ class Weigher:
 
 
 class _Unclear(Exception):
-    """Raised if an answer of a batch reached its token limit and it is unknown which answer it was."""
+    """Raised if it is unknown which answer of a batch reached its token limit."""

@@ -1,4 +1,4 @@
-"""Prompts with images and audio clips as tensors, made by the model's own processor from decoded media."""
+"""Render prompts with images and audio clips as tensors, with the model's own processor."""
 
 import math
 import re
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, ProcessorMixin
 
 REMEMBERED = 16
-"""Maximum number of decoded media in the cache."""
+"""Maximum number of decoded images and clips in the cache."""
 MOST_FRAMES = 32
-"""Number of frames to take of a video if the model's processor does not choose frames."""
+"""Maximum number of frames of a video, if the model's processor does not choose them."""
 NOT_FOR_SAMPLING = (
     "input_data_format",
     "do_convert_rgb",
@@ -40,22 +40,22 @@ NOT_FOR_SAMPLING = (
     "device",
     "video_metadata",
 )
-"""Settings of a video processor that its method for choosing frames does not take."""
+"""Settings of a video processor that its `sample_frames` method does not accept."""
 
 _WINDOWS = ("frame_length", "win_length", "n_fft")
-"""Names of the attribute in which feature extractors store the number of samples in a frame."""
+"""Attributes in which feature extractors store the number of samples in a window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """The decoded frames of a video, and the metadata for its processor."""
+    """The decoded frames of a video, with metadata for the processor."""
 
     frames: Any
     metadata: Mapping[str, Any]
 
 
 class MediaRenderer(Renderer):
-    """Renders prompts with one processor. The same token ids are shown to users, checked, and sent to the model."""
+    """Renders prompts with media. Users see the same token ids that the model receives."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class MediaRenderer(Renderer):
         self._turns: dict[str, str] = {}
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
-        """Return token ids and media tensors of one prompt."""
+        """Return the token ids and media tensors of a prompt."""
         text = self.text(prompt)
         images = []
         clips = []
@@ -114,11 +114,11 @@ class MediaRenderer(Renderer):
         )
 
     def weighed(self, prompt: Prompt) -> tuple[dict[str, Any], list[Pair]]:
-        """Return the tensors of a prompt, and its continuations as token ids.
+        """Return the tensors of a prompt, and the token ids of its continuations.
 
-        Context and continuation are encoded together, because a tokenizer may add a blank before a text that is encoded
-        alone, or may join the end of the context and the continuation in one token. Such a token belongs to the
-        continuation.
+        Context and continuation are encoded together, because a tokenizer may add a
+        space before a text that is encoded alone, or may join the end of the context
+        and the continuation in one token. Such a token belongs to the continuation.
         """
         inputs = self.inputs(prompt)
         text = self.text(prompt)
@@ -146,7 +146,7 @@ class MediaRenderer(Renderer):
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> Output | None:
-        """Return the failure of a prompt whose tensors contain only the beginning of an audio clip, else None."""
+        """Return a failure if the prompt's tensors cut an audio clip short, else None."""
         clips = [part for part in prompt.media if isinstance(part, Audio)]
         if not clips:
             return None
@@ -160,14 +160,14 @@ class MediaRenderer(Renderer):
         return audio_too_long(max(lengths) / self.rate, limit / self.rate)
 
     def how(self, text: str) -> dict[str, Any]:
-        """Return arguments for encoding a text that prevent a second beginning-of-sequence token."""
+        """Return encoding arguments that prevent a second beginning-of-sequence token."""
         bos = getattr(self.tokenizer, "bos_token", None)
         if bos and text.startswith(bos):
             return {"add_special_tokens": False}
         return {}
 
     def encode(self, prompt: Prompt) -> tuple[int, ...]:
-        """Return the token ids of a prompt, including the placeholders of media."""
+        """Return the token ids of a prompt, including placeholders of media."""
         try:
             return tuple(self.inputs(prompt)["input_ids"][0].tolist())
         except AssayError:
@@ -181,7 +181,7 @@ class MediaRenderer(Renderer):
             ) from error
 
     def shown(self, prompt: Prompt) -> str:
-        """Return the prompt as the model reads it, for users.
+        """Return the prompt as text, as the model reads it.
 
         Repeated placeholders are written with their count: `<image>×576`.
         """
@@ -191,7 +191,7 @@ class MediaRenderer(Renderer):
         return text
 
     def text(self, prompt: Prompt) -> str:
-        """Return the prompt as text, with the processor's placeholder for each medium."""
+        """Return the prompt as text, with the processor's placeholders for media."""
         if not prompt.is_chat or not self.has_template:
             messages = tuple(map(self._with_marks, prompt.messages))
             prompt = replace(prompt, messages=messages)
@@ -207,7 +207,10 @@ class MediaRenderer(Renderer):
         return super()._templated(messages, opens, tools)
 
     def _for_template(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Return a message as the chat template needs it: a list of parts, or one text with placeholders."""
+        """Convert a message to the form that the chat template accepts.
+
+        That is a list of parts, or one text with placeholders.
+        """
         content = message["content"]
         if isinstance(content, list) and self._reads_parts:
             return {**message, "content": list(map(self._part_for_template, content))}
@@ -223,21 +226,24 @@ class MediaRenderer(Renderer):
         return {**message, "content": text}
 
     def _part_for_template(self, part: dict[str, Any]) -> dict[str, Any]:
-        """Return a part of a message, or the processor's token as text if the template would leave the medium out."""
+        """Return a message part, or a placeholder text if the template would leave the part out."""
         kind = part["type"]
         if kind == "text" or self._writes(kind):
             return part
         return {"type": "text", "text": self._token(kind)}
 
     def _writes(self, kind: str) -> bool:
-        """Return True if the template writes anything for a kind of medium.
+        """Return True if the chat template writes anything for this kind of media.
 
-        Older templates know images and no videos.
+        Older templates support images but no videos.
         """
         return self._between(kind) != self._between("")
 
     def _between(self, kind: str) -> str:
-        """Return the rendered turn of a medium between two marker words; for the kind "", of the two words alone."""
+        """Render a turn with an image, clip or video between two marker words.
+
+        If `kind` is empty, render the two words alone.
+        """
         if kind not in self._turns:
             content = [
                 {"type": "text", "text": MARKS[0]},
@@ -255,9 +261,9 @@ class MediaRenderer(Renderer):
 
     @cached_property
     def _reads_parts(self) -> bool:
-        """Return True if the template can read content as a list of parts.
+        """Return True if the template reads content as a list of parts.
 
-        Other templates print the list as Python would.
+        Other templates print the list in Python syntax.
         """
         word = MARKS[0]
         part = {"type": "text", "text": word}
@@ -269,7 +275,7 @@ class MediaRenderer(Renderer):
         return word in text and not printed
 
     def _with_marks(self, message: Message) -> Message:
-        """Return a message with placeholder texts instead of its media."""
+        """Return a message with placeholders in place of its media."""
         if message.parts is None:
             return message
         parts = []
@@ -279,20 +285,20 @@ class MediaRenderer(Renderer):
         return Message(message.role, tuple(parts))
 
     def _mark(self, kind: str) -> str:
-        """Return the placeholder of a kind of medium: from the chat template, or else the processor's token."""
+        """Return the placeholder for a kind of media, from the chat template or the processor."""
         if kind not in self._marks:
             self._marks[kind] = self._written_mark(kind) or self._token(kind)
         return self._marks[kind]
 
     def _token(self, kind: str) -> str:
-        """Return the processor's token for a kind of medium; `<image>` and so on if it names none."""
+        """Return the processor's placeholder for a kind of media; by default `<image>` and so on."""
         token = getattr(self.processor, f"{kind}_token", None)
         if isinstance(token, str):
             return token
         return f"<{kind}>"
 
     def _written_mark(self, kind: str) -> str:
-        """Return what the chat template writes for a medium between two words; empty if it moves the medium."""
+        """Return what the chat template writes for media; empty if it changes their order."""
         if not self.has_template or not self._reads_parts:
             return ""
         _, _, rest = self._between(kind).partition(MARKS[0])
@@ -303,7 +309,7 @@ class MediaRenderer(Renderer):
         return between.strip()
 
     def _decoded(self, part: Image | Audio) -> Any:
-        """Return a decoded image, or the samples of an audio clip. Media of few-shot examples are cached."""
+        """Return a decoded image, or the samples of an audio clip; recent ones are cached."""
         cache = self._last
         if part.digest not in cache:
             if isinstance(part, Image):
@@ -321,7 +327,7 @@ class MediaRenderer(Renderer):
         return cache[part.digest]
 
     def _film(self, video: Video) -> Film:
-        """Decode the frames that the model's processor asks for. They are large, so only the last film is cached."""
+        """Decode the frames of a video that the processor chooses; only the last video is cached."""
         if self._last_film is not None and self._last_film[0] == video.digest:
             return self._last_film[1]
         facts = inspect_video(video)
@@ -339,9 +345,10 @@ class MediaRenderer(Renderer):
         return film
 
     def _frames_to_take(self, metadata: Mapping[str, Any]) -> list[int]:
-        """Return the indices of the video frames to take: those that the processor chooses, or evenly spaced ones.
+        """Return the indices of the video frames to decode.
 
-        The processor chooses if its configuration or the user says so.
+        The processor chooses them if its configuration or the user says so; otherwise
+        they are evenly spaced.
         """
         from transformers.video_utils import VideoMetadata
 
@@ -371,15 +378,15 @@ class MediaRenderer(Renderer):
 
     @property
     def rate(self) -> int:
-        """Sampling rate of the model's audio."""
+        """Sampling rate of the model's audio input."""
         return int(getattr(self.extractor, "sampling_rate", 16000))
 
 
 class SpeechRenderer(MediaRenderer):
-    """Renders prompts of speech-to-text models: a single audio clip. Words of the prompt are not sent to the model."""
+    """Renders prompts of speech-to-text models: one audio clip. Text is not sent to the model."""
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
-        """Return the tensors of the audio clip."""
+        """Return the tensors of the audio clip; a long one is transcribed with timestamps."""
         audio = decode_audio(
             self._audio(prompt),
             rate=self.rate,
@@ -398,11 +405,11 @@ class SpeechRenderer(MediaRenderer):
         return {**inputs, "return_timestamps": True}
 
     def text(self, prompt: Prompt) -> str:
-        """Return the placeholder of the audio clip, since the model reads nothing else."""
+        """Return the placeholder of the audio clip, because the model reads no text."""
         return self._mark(self._audio(prompt).kind)
 
     def shown(self, prompt: Prompt) -> str:
-        """Return the placeholder of the audio clip, since the model reads nothing else."""
+        """Return the placeholder of the audio clip, because the model reads no text."""
         return self.text(prompt)
 
     def preflight(
@@ -410,7 +417,7 @@ class SpeechRenderer(MediaRenderer):
         prompt: Prompt,
         stops: Sequence[str] = (),
     ) -> list[PromptFault]:
-        """Check nothing, because no words are rendered."""
+        """Return no faults, because no text is rendered."""
         return []
 
     def _audio(self, prompt: Prompt) -> Audio:
@@ -427,7 +434,7 @@ def move_to_model(
     inputs: Mapping[str, Any],
     model: "PreTrainedModel",
 ) -> dict[str, Any]:
-    """Move tensors to the model's device, and media tensors to its precision. Other values stay unchanged."""
+    """Move tensors to the model's device, and convert floating-point ones to its dtype."""
     import torch
 
     arguments: dict[str, Any] = {}
@@ -441,7 +448,7 @@ def move_to_model(
 
 
 def _with_repeats_counted(text: str, mark: str) -> str:
-    """Return a text in which repeated marks in a row are written once, with their number: `<image>×576`."""
+    """Replace repeated placeholders by one with a count: `<image>×576`."""
 
     def count(match: re.Match[str]) -> str:
         return f"{mark}×{len(match[0]) // len(mark)}"
@@ -454,9 +461,10 @@ def audio_limit(
     inputs: Mapping[str, Any],
     lengths: Sequence[int],
 ) -> int | None:
-    """Return how many samples the model reads at once if an audio clip is longer; `None` if all clips fit.
+    """Return how many audio samples the model reads at once if a clip is longer, else `None`.
 
-    Feature extractors cut longer clips silently. A processor that splits clips is not affected.
+    Feature extractors cut longer clips without warning. A processor that splits clips
+    is not affected.
     """
     features = inputs.get("input_features")
     hop = getattr(extractor, "hop_length", None)
@@ -481,7 +489,7 @@ def audio_too_long(
     at_once: float,
     why: str = "",
 ) -> Output:
-    """Return the failure of a sample whose audio would be cut."""
+    """Return the failure for an audio clip that the model would cut."""
     return Output.failed(
         "context",
         f"a clip lasts {seconds:.1f} s and the model hears {at_once:.1f} s at once{why}"

@@ -1,4 +1,4 @@
-"""The options of a request as arguments of `generate`, and settings that only `generate` supports."""
+"""Convert request options to `generate` arguments, and find settings that only `generate` supports."""
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ PLAIN_SETTINGS = frozenset(
     }
     | {"transformers_version", "_from_model_config"}
 )
-"""Settings in a model's generation configuration that are ignored: they change no answer, or the request decides."""
+"""Generation settings of a model that are ignored: the request sets them, or they change no answer."""
 NOTHING_AT_ONE = frozenset(
     {
         "repetition_penalty",
@@ -56,9 +56,10 @@ def room_for(
     limits: Limits,
     length: int,
 ) -> tuple[int, int | None]:
-    """Return the token limit of an answer after a prompt of `length` tokens.
+    """Return the token limit of an answer, and whether the context lowered it.
 
-    The second value is the same limit if the context lowered it, else None.
+    `length` is the number of prompt tokens. The second value is the limit again if the
+    context lowered it, else None.
     """
     if options.max_tokens is None:
         most = limits.max_tokens
@@ -72,7 +73,7 @@ def more_settings(
     model: "PreTrainedModel",
     settings: Mapping[str, Any],
 ) -> tuple[str, ...]:
-    """Return the settings of the user or the model that only the model's own `generate` supports."""
+    """Return settings of the user or the model that only the model's own `generate` supports."""
     config = getattr(model, "generation_config", None)
     if config is None:
         model_settings = {}
@@ -88,13 +89,16 @@ def more_settings(
 
 
 def text_settings(model: "PreTrainedModel") -> tuple[str, ...]:
-    """Return settings of a text model that change which token comes next, except its repetition penalty."""
+    """Return generation settings of a text model that the engine does not support.
+
+    Beam search is ignored, and the repetition penalty is supported.
+    """
     apart = {*BEAM_SETTINGS, "repetition_penalty"}
     return tuple(name for name in more_settings(model, {}) if name not in apart)
 
 
 def model_penalty(model: "PreTrainedModel") -> float | None:
-    """Return the repetition penalty of a model's generation settings, or None."""
+    """Return the repetition penalty in a model's generation settings, or None."""
     config = getattr(model, "generation_config", None)
     penalty = getattr(config, "repetition_penalty", None)
     if penalty and penalty != 1:
@@ -103,14 +107,14 @@ def model_penalty(model: "PreTrainedModel") -> float | None:
 
 
 class NotFinite(ArithmeticError):
-    """Raised for logits from which no token can be chosen."""
+    """Raised if no token can be chosen, because logits are not finite."""
 
     def __init__(self) -> None:
         super().__init__(NOT_FINITE)
 
 
 def finite_only(model: "PreTrainedModel") -> Any:
-    """Raise `NotFinite` inside the block as soon as the model computes logits that are not finite."""
+    """Raise `NotFinite` inside the block when the model computes logits that are not finite."""
 
     def check(
         _: object,
@@ -125,7 +129,7 @@ def finite_only(model: "PreTrainedModel") -> Any:
 
 
 class Penalties:
-    """Applies the penalties of a request inside `generate`. They count generated tokens only, not the prompt."""
+    """Applies the penalties of a request inside `generate`, to generated tokens but not the prompt."""
 
     def __init__(self, options: GenerateOptions) -> None:
         self.options = options
@@ -142,7 +146,7 @@ class Penalties:
         return penalised(scores, self.options, input_ids[:, self._first :].tolist())
 
     def check(self) -> None:
-        """Raise if the model ignored the penalties."""
+        """Raise if `generate` did not apply the penalties."""
         if self.are_asked and self._last < 0:
             raise UsageError(
                 "the model's own `generate` takes no penalties", fix="ask without them"
@@ -152,8 +156,8 @@ class Penalties:
 class Ending:
     """Records which answers of a batch reach their token limit.
 
-    It is needed when `generate` removes the end tokens, and when it reads a long clip in several turns, each with the
-    same limit.
+    It is needed when `generate` removes the end tokens, and when it reads a long clip
+    in several turns, each with the same limit.
     """
 
     def __init__(
@@ -193,16 +197,16 @@ class Ending:
 
     @property
     def is_unclear(self) -> bool:
-        """Return True if an answer reached its limit and it is unknown which.
+        """Return True if an answer reached its limit, but it is unknown which.
 
-        That happens if rows change places between turns.
+        That happens if `generate` reorders the batch between turns.
         """
         return (
             self._sees_rows and self.rows > 1 and self._turns > 1 and bool(self._full)
         )
 
     def reached_limit(self, row: int, count: int) -> bool:
-        """Return True if the answer in a row, with `count` tokens, reached its limit."""
+        """Return True if the answer in this row, which has `count` tokens, reached its limit."""
         if not self._sees_rows:
             return count >= self.room
         if self.rows == 1:
@@ -211,7 +215,7 @@ class Ending:
 
 
 class Stopping:
-    """Ends generation when a stop string has been written."""
+    """A stopping criterion for `generate` that ends an answer after a stop string."""
 
     def __init__(self, stops: Stops, length: int) -> None:
         self.stops = stops

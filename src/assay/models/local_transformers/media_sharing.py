@@ -1,7 +1,8 @@
-"""Prompts with media and shared prefixes: read, score and write them.
+"""Read, score and answer prompts with media, computing common prefixes once.
 
-A test with generated media when the model is loaded decides: both ways must give the same numbers. Otherwise the
-reason is recorded and the model runs without sharing.
+When a model is loaded, a test with generated images and tones compares logits with and
+without sharing. If they differ, the reason is recorded, and the model runs without
+sharing.
 """
 
 import inspect
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 Plainly = Callable[[Mapping[str, Any], Sequence[int]], Any]
-"""A function that returns the logits of further tokens after a prompt, computed by the model's own code."""
+"""A function that returns the logits of a prompt and further tokens from the model's own code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,11 @@ class Marked:
     ids: tuple[int, ...]
     pieces: Sequence[Piece]
     positions: Any
-    """Positions of the tokens, in the shape (axes, tokens); `None` if they are consecutive numbers."""
+    """Token positions in the shape (axes, tokens); `None` if they are consecutive numbers."""
 
     @property
     def shift(self) -> int:
-        """How much later the position after the prompt is than its number of tokens."""
+        """Difference between the next position after the prompt and its number of tokens."""
         if self.positions is None:
             return 0
         return int(self.positions.max()) + 1 - len(self.ids)
@@ -47,18 +48,18 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Keyed(Pair):
-    """A continuation to score after a context with media, as keys of tokens (see `media_engine.Keys`)."""
+    """A continuation to score after a prompt with media, with the key of each token."""
 
     keys: tuple[int, ...] = ()
 
     @property
     def computed(self) -> tuple[int, ...]:
-        """The keys of all tokens but the last, which is only predicted and never read."""
+        """The keys of all tokens but the last, which is predicted but never read."""
         return self.keys[:-1]
 
 
 class Sharing:
-    """Computes the common prefixes of prompts with media once, for one model."""
+    """Generates and scores with one model, computing common prefixes of its prompts once."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class Sharing:
         """Why common prefixes are not computed once; `None` if they are."""
 
     def read(self, inputs: Mapping[str, Any]) -> Marked:
-        """Separate the media of a prompt's tensors. No device is needed."""
+        """Separate the media in a prompt's tensors. No GPU is used."""
         pieces = separate_media(inputs, self.marks)
         if pieces:
             positions = _positions(self.model, inputs)
@@ -88,7 +89,7 @@ class Sharing:
         prompts: Sequence[Marked],
         pairs: Sequence[Sequence[Pair]],
     ) -> list[list[Likelihood]]:
-        """Return the likelihoods of each prompt's continuations."""
+        """Return the likelihoods of the continuations of each prompt."""
         engine = self.engine
         with self._handling(prompts):
             keyed: list[Keyed] = []
@@ -105,7 +106,7 @@ class Sharing:
         prompts: Sequence[Marked],
         rows: Sequence[Sequence[Row]],
     ) -> None:
-        """Generate the answers of each prompt, one for each of its rows."""
+        """Generate the answers to each prompt, one in each of its rows."""
         with self._handling(prompts):
             submitted: list[Row] = []
             for prompt, rows_of_prompt in zip(prompts, rows, strict=True):
@@ -133,7 +134,7 @@ class Sharing:
         return self.engine.keys.after(ids, prompt.shift)
 
     def _why_not(self, plainly: Plainly) -> str | None:
-        """Return why the model cannot share prefixes, or `None` if it can. Each kind of media is tested."""
+        """Return why the model cannot share prefixes, or `None`; each kind of media is tested."""
         if not self.marks:
             return "its configuration names no token that stands for an image or an audio clip"
         inputs: list[Mapping[str, Any]] = []
@@ -168,7 +169,10 @@ class Sharing:
         return why_apart(self.engine.decoder, plain, shared, check)
 
     def _trials(self) -> Iterator[Prompt]:
-        """Yield three test prompts for each kind of media. Two share a medium, and all share the first words."""
+        """Yield three test prompts for each kind of media.
+
+        All start with the same words, and two contain the same image or clip.
+        """
         role = "user" if self.renderer.has_template else ""
         for kind in self.marks:
             first, second = _trial_media(kind, self.renderer.rate)
@@ -186,7 +190,7 @@ def _positions(
     model: "PreTrainedModel",
     inputs: Mapping[str, Any],
 ) -> Any:
-    """Return the positions of a prompt's tokens, computed by the model's own code; `None` if they are consecutive."""
+    """Return the token positions that the model's own code computes; `None` if consecutive."""
     import torch
 
     inner = getattr(model, "model", None)
@@ -209,7 +213,7 @@ def _positions(
 
 
 def _trial_media(kind: str, rate: int) -> tuple[Media, Media]:
-    """Return two different media of a kind for a test: images of a single color, or tones."""
+    """Return two different test images (color gradients) or audio clips (tones)."""
     import numpy as np
 
     if kind == "image":

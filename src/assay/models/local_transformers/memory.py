@@ -1,8 +1,8 @@
-"""How many answers fit into memory at once: free memory divided by the memory of one answer.
+"""Estimate how many answers fit into memory at once.
 
-An answer keeps keys and values of each token in every layer, twice for a moment when slots grow, and a row of
-logits for each step. If memory still runs out, the number is halved, so an estimate that is too high only costs
-time.
+The estimate is the free memory divided by the memory of one answer: keys and values of
+each token in every layer, and the logits of one step. If memory still runs out, the
+number of answers is halved, so an estimate that is too high only costs time.
 """
 
 import os
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
 SPARED = 0.25
-"""Share of the free memory that is left for computation and for other programs."""
+"""Share of the free memory that is kept for computation and other programs."""
 MOST_SLOTS = 512
-"""Maximum number of answers at once on CUDA. More are not faster."""
+"""Maximum number of answers at once on CUDA; more are not faster."""
 USUAL_ROWS = 32
-"""Number of answers at once on a CPU."""
+"""Default number of answers at once on a CPU."""
 CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     (
@@ -25,11 +25,11 @@ CGROUPS = (
         "/sys/fs/cgroup/memory/memory.usage_in_bytes",
     ),
 )
-"""Files with a container's memory limit and usage, in both versions of control groups."""
+"""Files with a container's memory limit and usage, for cgroups v2 and v1."""
 
 
 def bytes_of_answer(model: "PreTrainedModel", length: int) -> int:
-    """Return the bytes of memory for an answer of `length` tokens, including its prompt."""
+    """Return the memory that an answer of `length` tokens needs, in bytes; the prompt is included."""
     config = getattr(model.config, "thinker_config", model.config)
     config = getattr(config, "text_config", None) or config
     heads = _number(config, "num_attention_heads", "n_head")
@@ -51,7 +51,7 @@ def _number(
     *names: str,
     default: int = 1,
 ) -> int:
-    """Return the first number that the configuration has under one of these names."""
+    """Return the first of these configuration values that is set, else `default`."""
     for name in names:
         value = getattr(config, name, None)
         if value:
@@ -60,7 +60,7 @@ def _number(
 
 
 def free_bytes(device: object) -> int:
-    """Return the free memory of a device; for a CPU, of this machine or container."""
+    """Return the free memory of a device in bytes; for a CPU, of the machine or container."""
     import torch
 
     kind = str(device).partition(":")[0]
@@ -77,7 +77,7 @@ def free_bytes(device: object) -> int:
 
 
 def free_of_machine(meminfo: str = "/proc/meminfo") -> int:
-    """Return the memory that programs can still use on this machine, within the container's limit."""
+    """Return the available memory of this machine in bytes, within the container's limit."""
     free = _available(Path(meminfo))
     if free is None:
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
@@ -89,7 +89,7 @@ def free_of_machine(meminfo: str = "/proc/meminfo") -> int:
 
 
 def _available(meminfo: Path) -> int | None:
-    """Return the bytes in the line "MemAvailable:  123 kB"; None if it cannot be read."""
+    """Return the value of `MemAvailable` in bytes; None if it cannot be read."""
     try:
         lines = meminfo.read_text(encoding="ascii").splitlines()
         for line in lines:
@@ -101,7 +101,7 @@ def _available(meminfo: Path) -> int | None:
 
 
 def _free_of_container(limit: Path, usage: Path) -> int | None:
-    """Return the free bytes of a container: its limit minus its usage. None if a file is missing or no limit is set."""
+    """Return a container's memory limit minus its usage; None if it has no limit."""
     try:
         total = int(limit.read_text(encoding="ascii"))
         return total - int(usage.read_text(encoding="ascii"))

@@ -1,9 +1,11 @@
-"""Text models that do not fit the engine: transformers' own `generate` and forward.
+"""Run text models that do not fit the engine, with transformers' own `generate` and forward pass.
 
-These are encoder-decoder models, models with recurrent state, and models whose attention cannot be replaced. Rows
-of one length go through `generate` together, and rows of different lengths if the model computes the same for a
-prompt that is padded on the left. Both are tested with short prompts before the first answer. Each row chooses its
-own tokens, so options, seeds and stops have the same meaning as in the engine.
+These are encoder-decoder models, models with recurrent state, and models whose
+attention cannot be replaced. Prompts of equal length go through `generate` together,
+and so do prompts of different lengths if the model handles padding on the left
+correctly. Both are tested with short prompts before the first answer. A logits
+processor chooses the tokens of each answer, so options, seeds and stop strings work as
+in the engine.
 """
 
 from collections.abc import Sequence
@@ -32,7 +34,7 @@ BATCH = 8
 
 
 class PlainText:
-    """Generates answers and scores continuations with the model's own code."""
+    """Generates answers and scores continuations with a text model's own code."""
 
     def __init__(self, model: "PreTrainedModel", filler: int) -> None:
         self.model = model
@@ -48,7 +50,7 @@ class PlainText:
         batch: int,
         meter: Meter,
     ) -> None:
-        """Generate the answer of every row."""
+        """Generate the answers of all rows, in batches of similar prompt length."""
         import torch
 
         can_pad = self._can_pad()
@@ -88,7 +90,7 @@ class PlainText:
         return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
     def _can_pad(self) -> bool:
-        """Return True if the model gives the same logits for a prompt that is padded on the left."""
+        """Return True if left padding does not change the model's logits."""
         if self._pads is None:
             long, short, *_ = probe_rows(self.model)
             self._pads = not depends_on_neighbours(
@@ -97,7 +99,10 @@ class PlainText:
         return self._pads
 
     def _can_join(self) -> bool:
-        """Return True if the model gives the same logits for two prompts of one length in one batch. RWKV's do not."""
+        """Return True if the logits of two prompts of equal length are the same in one batch as alone.
+
+        For RWKV models they are not.
+        """
         if self._joins is None:
             long, short, *_ = probe_rows(self.model)
             self._joins = self._gives_the_same([short, long[: len(short)]])
@@ -144,7 +149,7 @@ class PlainText:
         pairs: Sequence[Pair],
         meter: Meter,
     ) -> list[Likelihood]:
-        """Compute likelihoods with contexts in the encoder and continuations in the decoder."""
+        """Score continuations in the decoder, with their contexts in the encoder."""
         import torch
 
         tally = Tally(pairs)
@@ -182,7 +187,7 @@ class PlainText:
 
 
 class Chooser:
-    """A logits processor of `generate` that chooses the token of each row."""
+    """A logits processor for `generate` that chooses each row's token by the row's own options."""
 
     def __init__(
         self,
@@ -216,6 +221,6 @@ class Chooser:
         scores: "Tensor",
         **kwargs: object,
     ) -> Any:
-        """Return for each row whether it is done; used as a stopping criterion."""
+        """Return which rows are done; this is a stopping criterion for `generate`."""
         done = [row.is_done for row in self.rows]
         return input_ids.new_tensor(done, dtype=bool)

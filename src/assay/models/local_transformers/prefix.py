@@ -1,8 +1,8 @@
-"""Common prefixes: which tokens of many sequences are equal, and in what order to compute each of them once.
+"""Find the common prefixes of token sequences, and plan how to compute each of them once.
 
-Sequences with equal beginnings form a tree. A long shared prefix is computed on its own and cached. What
-follows it becomes *segments*: small trees, many of which are computed in one pass. This is pure planning over
-token ids, without tensors.
+Sequences with common prefixes form a tree. A long shared prefix is computed on its own
+and cached. The rest is divided into *segments*: small subtrees, many of which are
+computed in one forward pass. This module plans with token ids only, without tensors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     import numpy as np
 
 MIN_SAVED = 32
-"""Tokens that a separate prefix must save, because it costs a pass of its own."""
+"""Number of tokens that a separate prefix must save, because it needs its own forward pass."""
 WORTH_KEEPING = 64
-"""Smallest length of the prefix of all sequences at which it is kept in the cache for the next batch."""
+"""Smallest length at which the prefix of all sequences is cached for the next batch."""
 
 
 @dataclass(slots=True)
 class Node:
-    """A node of the tree: the tokens `start` to `stop` of all sequences below it, which are equal up to `stop`."""
+    """A tree node: the tokens from `start` to `stop`, which all sequences below it share."""
 
     start: int
     stop: int
     row: int
-    """Index of one of the sequences below this node. The tokens of the node are read from it."""
+    """Index of one of the sequences below this node, from which its tokens are read."""
     children: list["Node"] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     """Indices of the sequences that end at this node."""
@@ -48,7 +48,7 @@ class Node:
 
 
 def grow(sequences: Sequence[Sequence[int]]) -> Node:
-    """Return the tree of all sequences. Its root covers the prefix that all of them share."""
+    """Build the prefix tree of sequences. Its root is the prefix that all of them share."""
     import numpy as np
 
     order = sorted(range(len(sequences)), key=lambda row: tuple(sequences[row]))
@@ -76,7 +76,7 @@ def grow(sequences: Sequence[Sequence[int]]) -> Node:
 
 
 def _count_below(root: Node) -> None:
-    """Set the number of tokens below each node, children first."""
+    """Set `below` of each node: the number of tokens of all nodes below it."""
     for node in reversed(list(root.walk())):
         for child in node.children:
             node.below += child.stop - child.start
@@ -89,7 +89,7 @@ def _groups(
     low: int,
     high: int,
 ) -> Iterator[tuple[int, int]]:
-    """Yield index ranges of neighbouring sorted sequences that share more than `length` tokens.
+    """Yield index ranges of sorted sequences that share more than `length` tokens.
 
     `shared` has the number of tokens that each sequence shares with the next one.
     """
@@ -105,7 +105,7 @@ def common(
     a: Sequence[int],
     b: Sequence[int],
 ) -> int:
-    """Return how many tokens two sequences share at their beginnings. Both must have the same type."""
+    """Return the length of the common prefix of two sequences of the same type."""
     size = min(len(a), len(b))
     if a[:size] == b[:size]:
         return size
@@ -134,7 +134,10 @@ def _common(a: "np.typing.NDArray[np.int64]", b: "np.typing.NDArray[np.int64]") 
     weakref_slot=True,
 )
 class PrefixSpan:
-    """A shared prefix that continues its parent. Its cached keys and values are freed together with this object."""
+    """A shared prefix to compute, as a continuation of its parent.
+
+    Its cached keys and values are freed together with this object.
+    """
 
     row: int
     start: int
@@ -146,14 +149,14 @@ class PrefixSpan:
 
 @dataclass(frozen=True, slots=True)
 class Subtree:
-    """A segment: the part of the tree below a prefix that is computed in one pass."""
+    """A segment: a subtree that is computed in one forward pass after its prefix."""
 
     node: Node
     prefix: PrefixSpan | None
 
     @property
     def start(self) -> int:
-        """The end of the prefix, where this segment starts. It computes later tokens of parent nodes again."""
+        """Index where the prefix ends and the segment starts, which may be inside a parent node."""
         if self.prefix is None:
             return 0
         return self.prefix.stop
@@ -173,9 +176,10 @@ def steps(
 ) -> Iterator[PrefixSpan | Subtree]:
     """Yield the prefixes and segments to compute, each prefix before its segments.
 
-    A node becomes a segment if at most `segment` tokens branch off below it and it has at most `pack` tokens in all. A
-    longer node becomes a prefix if that saves anything; otherwise its tokens are repeated before each of its children.
-    `prefix` is the part of the root that is cached already.
+    A node becomes a segment if at most `segment` tokens branch off below it and it has
+    at most `pack` tokens in all. A larger node becomes a prefix if that saves enough;
+    otherwise its tokens are repeated in the segment of each child. `prefix` is the part
+    of the root that is already cached.
     """
     stack = [(root, prefix)]
     while stack:
@@ -201,7 +205,7 @@ def _prefix_spans(
     prefix: PrefixSpan | None,
     pack: int,
 ) -> Iterator[PrefixSpan]:
-    """Yield the prefixes by which a node extends a prefix, in pieces of at most `pack` tokens."""
+    """Yield prefixes from the end of `prefix` to that of a node, each at most `pack` tokens long."""
     rows = tuple(node.rows())
     for start in range(0 if prefix is None else prefix.stop, node.stop, pack):
         prefix = PrefixSpan(node.row, start, min(start + pack, node.stop), prefix, rows)
@@ -210,17 +214,17 @@ def _prefix_spans(
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The tokens of a segment in one sequence, parents before children."""
+    """A segment as one sequence of tokens, parents before children."""
 
     tokens: list[int]
     positions: list[int]
     ends: list[int]
-    """For each token, the index in the layout after the last token that attends to it."""
+    """For each token, the index after the last token that attends to it."""
     paths: dict[int, list[tuple[int, int]]]
-    """For each sequence of this segment and each node on its path: the first position, and its index in the layout."""
+    """For each sequence, the nodes on its path: first position in the sequence, index in the layout."""
 
     def offset_of(self, row: int, position: int) -> int:
-        """Return the index in the layout of the token at a position of a sequence; -1 if the token is in the prefix."""
+        """Return the index in the layout of a token of a sequence; -1 if it is in the prefix."""
         for start, offset in reversed(self.paths[row]):
             if position >= start:
                 return offset + position - start
@@ -233,7 +237,7 @@ def lay_out(
 ) -> Layout:
     """Arrange the tokens of a segment in one sequence.
 
-    Each token is visible to later tokens of its own node and to the nodes below it.
+    Each token is visible to the later tokens of its node and to all nodes below it.
     """
     layout = Layout([], [], [], {})
     root_path: list[tuple[int, int]] = []

@@ -1,6 +1,7 @@
-"""Choose the next token: the most probable one, or one drawn from the distribution that the options leave.
+"""Choose the next token: the most probable one, or one sampled with temperature and filters.
 
-A row draws its own random numbers on the CPU, so its answer depends neither on other rows nor on the device.
+Each answer draws its own random numbers on the CPU, so it depends neither on other
+answers nor on the device.
 """
 
 import random
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The chosen next token of a row, with the log-probabilities to report."""
+    """The chosen token, with its log-probability and the top alternatives, if requested."""
 
     token: int
     logprob: float | None = None
@@ -24,12 +25,12 @@ class Choice:
 
 
 def is_greedy(options: GenerateOptions) -> bool:
-    """Return True if the options always choose the most probable token."""
+    """Return True for greedy decoding: the temperature is 0 or not set."""
     return not options.temperature
 
 
 def has_penalties(options: GenerateOptions) -> bool:
-    """Return True if the options let earlier tokens change the choice of the next one."""
+    """Return True if a repetition, frequency or presence penalty is set."""
     return bool(
         options.repetition_penalty
         or options.frequency_penalty
@@ -43,7 +44,10 @@ def check_options(
     *,
     reports: bool = True,
 ) -> None:
-    """Raise for options that no local model supports, and for log-probabilities if the model reports none."""
+    """Raise for options that no local model supports.
+
+    With `reports=False`, log-probabilities are among them.
+    """
     for name in ("reasoning_effort", "response_format"):
         if getattr(options, name) is not None:
             raise UsageError(
@@ -62,7 +66,7 @@ def check_options(
 def are_finite(logits: "Tensor") -> list[bool]:
     """Return for each row whether a token can be chosen from its logits.
 
-    Excluded tokens may have minus infinity.
+    Only the largest logit must be finite: excluded tokens may have minus infinity.
     """
     finite: list[bool] = logits.amax(-1).isfinite().tolist()
     return finite
@@ -75,9 +79,10 @@ def choose(
     draws: Sequence[random.Random],
     reported: "Tensor | None" = None,
 ) -> list[Choice]:
-    """Return the next token of rows with the same options. `previous` holds the tokens of each row so far.
+    """Choose the next token of rows with the same options.
 
-    Log-probabilities are computed from `reported` if it is given, otherwise from `logits`.
+    `previous` has the tokens of each row so far. Log-probabilities are computed from
+    `reported` if it is given, otherwise from `logits`.
     """
     import torch
 
@@ -105,7 +110,7 @@ def penalised(
     options: GenerateOptions,
     previous: Sequence[Sequence[int]],
 ) -> Any:
-    """Return logits that are lowered for tokens that a row has already written."""
+    """Apply the penalties of the options to the tokens that each row has generated so far."""
     if not has_penalties(options):
         return logits
     import torch
@@ -126,10 +131,7 @@ def penalised(
 
 
 def repeated(logits: "Tensor", penalty: "float | Tensor") -> Any:
-    """Return logits lowered by a repetition penalty.
-
-    The caller passes only the logits of tokens that occurred before.
-    """
+    """Apply a repetition penalty to the logits of tokens that occurred before."""
     import torch
 
     return torch.where(logits > 0, logits / penalty, logits * penalty)
@@ -140,7 +142,7 @@ def _drawn(
     options: GenerateOptions,
     draws: Sequence[random.Random],
 ) -> Any:
-    """Draw a token of each row from the distribution that the options leave."""
+    """Sample a token for each row, after applying temperature, top-k, min-p and top-p."""
     import torch
 
     heated = logits / float(options.temperature or 1.0)

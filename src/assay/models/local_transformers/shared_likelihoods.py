@@ -1,7 +1,7 @@
-"""Likelihoods of continuations after their contexts, and of whole texts from their first token.
+"""Score continuations after their contexts, and whole texts from their first token.
 
-Contexts and continuations of many requests are computed together: common prefixes once, and logits only at
-positions that predict a token of a continuation.
+The continuations of many requests are computed together. Common prefixes are computed
+once, and logits only where they predict a token of a continuation.
 """
 
 import math
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LOGIT_CELLS = 16_000_000
-"""Maximum number of logits that are evaluated at once, to limit memory."""
+"""Maximum number of logits to convert to log-probabilities at once, to limit memory."""
 
 
 class Tally:
-    """Sums the log-probabilities of the continuation of each pair.
+    """Sums the log-probabilities of the tokens of each continuation.
 
-    The results of a pass stay on its device until they are read, because reading waits for the pass.
+    Results stay on the device until `results` reads them, because reading waits for the
+    forward pass.
     """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
@@ -39,8 +40,8 @@ class Tally:
     ) -> None:
         """Add the log-probabilities of predicted tokens.
 
-        Each prediction has the row of `logits` that predicts the token, the index of its pair, and its index in the
-        pair.
+        A prediction is (row of `logits`, index of the pair, index in the pair of the
+        token before the predicted one).
         """
         import torch
 
@@ -66,7 +67,7 @@ class Tally:
             self._computed.append((pairs, values, is_greedy))
 
     def results(self) -> list[Likelihood]:
-        """Return the likelihood of each pair: the sum of its log-probabilities. It is 1 for a pair without tokens."""
+        """Return the total log-probability of each continuation; 0 for one without tokens."""
         logprobs: list[list[float]] = [[] for _ in self.pairs]
         greedy = [True] * len(self.pairs)
         for pairs, values, is_greedy in self._computed:
@@ -86,7 +87,7 @@ def weigh(
     engine: Engine,
     pairs: Sequence[Pair],
 ) -> list[Likelihood]:
-    """Return the likelihood of each pair's continuation."""
+    """Return the likelihood of the continuation of each pair."""
     # A continuation without tokens is certain: it needs no pass.
     likelihoods = [Likelihood(0.0, True, 0) for _ in pairs]
     rows = [row for row, pair in enumerate(pairs) if pair.start < len(pair.tokens)]
@@ -136,7 +137,7 @@ def _weigh_prefix(
     pairs: Sequence[Pair],
     tally: Tally,
 ) -> None:
-    """Compute a prefix, and add the tokens of continuations that it predicts to the tally."""
+    """Compute a prefix, and add the continuation tokens that it predicts to the tally."""
     start = prefix_span.start
     predicted: list[tuple[int, int]] = []
     for row in prefix_span.rows:
@@ -161,7 +162,7 @@ def _weigh_segments(
     pairs: Sequence[Pair],
     tally: Tally,
 ) -> None:
-    """Compute segments in one pass, and add the tokens of continuations that they predict to the tally."""
+    """Compute segments in one pass, and add the continuation tokens they predict to the tally."""
     layouts = [lay_out(subtree, sequences) for subtree in subtrees]
     predicted: list[tuple[int, int, int]] = []
     start = 0

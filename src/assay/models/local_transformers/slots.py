@@ -1,7 +1,7 @@
-"""Slots: keys and values of the rows being written, in tensors of fixed size.
+"""Slots: fixed-size tensors with the keys and values of the answers being generated.
 
-A slot holds all tokens of one row, its prompt included. A prompt that begins like the
-row of another slot has that part copied; only the rest goes through the model.
+A slot holds all tokens of one answer, including its prompt. If a prompt shares a prefix
+with one in another slot, that part is copied, and only the rest is computed.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ FLASH_HEAD = 256
 
 @dataclass(slots=True)
 class SlotCache:
-    """Keys and values of each layer, in the shape (slots, tokens, heads, head size)."""
+    """A key-value cache: a tensor of the shape (slots, tokens, heads, head size) for each layer."""
 
     count: int
     length: int
@@ -35,7 +35,7 @@ class SlotCache:
         key: "Tensor",
         value: "Tensor",
     ) -> None:
-        """Store keys and values of the shape (heads, tokens, head size) at positions of slots."""
+        """Store keys and values, of the shape (heads, tokens, head size), in these slots."""
         for tensors, line in ((self.keys, key), (self.values, value)):
             if layer not in tensors:
                 heads, _, size = line.shape
@@ -50,17 +50,20 @@ class SlotCache:
         targets: list[int],
         length: int,
     ) -> None:
-        """Copy the first `length` tokens of one slot to all targets, or of several slots to one target each."""
+        """Copy the first `length` tokens of one slot to all targets, or of each source to its target."""
         for tensor in self._tensors():
             tensor[targets, :length] = tensor[source, :length]
 
     def clear(self, slot: int) -> None:
-        """Fill a slot with zeros, because NaN values would affect results even where a mask hides them."""
+        """Fill a slot with zeros, because even masked NaN values would affect results."""
         for tensor in self._tensors():
             tensor[slot] = 0
 
     def resize(self, count: int, length: int) -> None:
-        """Make more or longer slots. Layers are resized one at a time, so that memory holds only one of them twice."""
+        """Change the number and length of slots, keeping their contents.
+
+        Layers are resized one at a time, so that only one of them is in memory twice.
+        """
         slots = slice(min(count, self.count))
         tokens = slice(min(length, self.length))
         for tensors in (self.keys, self.values):
@@ -78,7 +81,7 @@ class SlotCache:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The part of a prompt in a slot that goes through the model: `size` tokens from index `start` on."""
+    """The part of a prompt to compute: `size` tokens of a slot, starting at index `start`."""
 
     slot: int
     start: int
@@ -86,12 +89,12 @@ class Segment:
 
     @property
     def stop(self) -> int:
-        """Return the index after the last token."""
+        """Return the index after the last token of the segment."""
         return self.start + self.size
 
 
 class PrefillPlan:
-    """A pass over segments, in which each token attends to the tokens up to itself in the slot of its segment."""
+    """The plan of a pass over parts of prompts, with causal attention within each slot."""
 
     def __init__(
         self,
@@ -114,7 +117,10 @@ class PrefillPlan:
         value: "Tensor",
         style: Style,
     ) -> Any:
-        """Compute the attention of the segments. Inputs and result have the shape (heads, tokens, head size)."""
+        """Return the attention output of one layer.
+
+        Inputs and output have the shape (heads, tokens, head size).
+        """
         import torch
 
         once = self._once
@@ -197,7 +203,7 @@ class PrefillPlan:
         return integers(slots)
 
     def _starts(self) -> Any:
-        """Return the index at which each segment starts in the pass, and the end of the last one."""
+        """Return the start of each segment in the pass, and the end of the last one."""
         starts = [0]
         for part in self.segments:
             starts.append(starts[-1] + part.size)
@@ -212,7 +218,7 @@ class PrefillPlan:
 
 
 class DecodePlan:
-    """A pass over one token of every slot below `width`."""
+    """The plan of a pass over the next token of every slot below `width`."""
 
     def __init__(
         self,
@@ -246,7 +252,7 @@ class DecodePlan:
         self._masks: dict[Any, Any] = {}
 
     def begin(self) -> None:
-        """Drop the attention masks of the previous pass."""
+        """Start a new pass, by dropping the attention masks of the previous one."""
         self._masks = {}
 
     def attend(
@@ -257,7 +263,10 @@ class DecodePlan:
         value: "Tensor",
         style: Style,
     ) -> Any:
-        """Compute the attention of the next tokens. Inputs and result have the shape (heads, slots, head size)."""
+        """Return the attention output of one layer for the next token of every slot.
+
+        Inputs and output have the shape (heads, slots, head size).
+        """
         device = query.device
         positions = self.positions.to(device)
         cache = self.cache
@@ -299,7 +308,11 @@ class DecodePlan:
         values: "Tensor",
         style: Style,
     ) -> Any:
-        """Compute attention by plain products, in the shape (slots, key heads, query heads for each, head size)."""
+        """Compute attention without CUDA kernels for slots.
+
+        The result has the shape (slots, key heads, query heads per key head, head
+        size).
+        """
         # Query heads that share a key head become the tokens of one short query.
         heads = keys.shape[2]
         queries = query.transpose(0, 1).unflatten(1, (heads, -1))
@@ -349,7 +362,7 @@ class DecodePlan:
         mask: "Tensor",
         style: Style,
     ) -> Any:
-        """Compute attention to the shared tokens as one product and to the others slot by slot, and join both."""
+        """Compute attention to the shared prefix for all slots at once, and combine it with the rest."""
         import torch
 
         look = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -378,7 +391,7 @@ class DecodePlan:
         first: int,
         query: "Tensor",
     ) -> Any:
-        """Return a mask to add to the attention scores, of the shape (slots, 1, 1, tokens from `first` on)."""
+        """Return the additive attention mask, in the shape (slots, 1, 1, tokens from `first` on)."""
         import torch
 
         name = (window, first, query.device)
@@ -402,7 +415,10 @@ def zeros(
     shape: Sequence[int],
     like: Any,
 ) -> Any:
-    """Return zeros with the dtype and device of `like`. On a CPU they occupy memory only once they are written to."""
+    """Return zeros with the dtype and device of `like`.
+
+    On a CPU, they occupy memory only once they are written to.
+    """
     import numpy as np
     import torch
 
@@ -419,7 +435,7 @@ def takes_flash(
     values: "Tensor",
     style: Style,
 ) -> bool:
-    """Return True if flash attention can compute this: half precision on CUDA."""
+    """Return True if flash attention supports these tensors: half precision on CUDA."""
     size = query.shape[-1]
     is_usual = size == values.shape[-1] and size <= FLASH_HEAD and size % 8 == 0
     is_half = query.is_cuda and query.element_size() == 2
@@ -436,10 +452,11 @@ def flash(
     longest: int,
     style: Style,
 ) -> Any:
-    """Compute attention over slots with flash attention. Inputs and result have the shape (tokens, heads, head size).
+    """Compute attention over slots with flash attention, without padding.
 
-    `starts` and `key_starts` say where the queries and the keys of each row begin, `lengths` how many keys it has.
-    Nothing is padded, and the GPU does not wait for the CPU.
+    Queries and result have the shape (tokens, heads, head size). `starts` and
+    `key_starts` are the offsets of the queries and keys of each slot, and `lengths` is
+    its number of keys. The GPU does not wait for the CPU.
     """
     import torch
 

@@ -1,6 +1,7 @@
-"""Text-to-speech models: the text of the prompt becomes an audio clip.
+"""Text-to-speech models, which convert the text of a prompt to an audio clip.
 
-Texts are spoken one at a time, because durations are sampled and another text in the batch would change them.
+Texts are processed one at a time, because durations are sampled, and another text in
+the batch would change them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,21 +21,21 @@ if TYPE_CHECKING:
 
 
 def can_speak(config: Mapping[str, Any]) -> bool:
-    """Return True if the configuration describes a text-to-waveform model."""
+    """Return True for the configuration of a text-to-speech model (VITS)."""
     return "VitsModel" in (config.get("architectures") or ())
 
 
 def writes_and_speaks(config: Mapping[str, Any]) -> bool:
-    """Return True if the configuration is of a model that writes text and may also speak it (Qwen2.5-Omni)."""
+    """Return True for the configuration of a model that writes and speaks (Qwen2.5-Omni)."""
     return config.get("model_type") == "qwen2_5_omni" and "thinker_config" in config
 
 
 Prepared = tuple[Request, dict[str, Any]]
-"""A request with its text as token ids."""
+"""A request, and the token ids of its text as tensors."""
 
 
 class VoiceModel:
-    """A text-to-waveform model."""
+    """A text-to-speech model that generates waveforms."""
 
     def __init__(
         self,
@@ -48,11 +49,11 @@ class VoiceModel:
         self.engine = Counter(TokenCount(model))
 
     def prepare_generate(self, requests: Sequence[Request]) -> list[Prepared | Output]:
-        """Convert texts to token ids. No device is needed."""
+        """Convert the text of each request to token ids. No GPU is used."""
         return [self._prepared(request) for request in requests]
 
     def _prepared(self, request: Request) -> Prepared | Output:
-        """Return a request with the token ids of its only text; a failure if the prompt has several texts or none."""
+        """Tokenize the text of a request; return a failure if the prompt has several texts or none."""
         check_options(request.options, self.where, reports=False)
         texts = []
         for message in request.prompt.messages:
@@ -72,7 +73,7 @@ class VoiceModel:
         return request, inputs
 
     def generate(self, prepared: Sequence[Prepared | Output]) -> list[Output]:
-        """Make `n` audio clips for each text, each with its own seed."""
+        """Generate `n` audio clips for each text, each clip with its own seed."""
         outputs = []
         for entry in prepared:
             if isinstance(entry, Output):

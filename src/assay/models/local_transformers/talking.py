@@ -1,7 +1,8 @@
-"""Models that write and speak: an answer's text and its audio are two parts of one candidate.
+"""Models that generate text and speech, as two parts of one candidate (Qwen2.5-Omni).
 
-This is the Qwen2.5-Omni family. One part of the model reads and writes like every model with media input, and
-another speaks the answer. A clip is only made if the request asks for it, and is sampled with its own seed.
+One part of the model generates text like every model with media input, and another
+speaks it. A clip is generated only if the request asks for it, and is sampled with its
+own seed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 
 OF_VOICE = ("speaker", "talker_", "token2wav_")
 RATE = 24000
-"""Sampling rate of the speech. No configuration contains it."""
+"""Sampling rate of the generated speech; the model's configuration does not contain it."""
 
 
 class TalkingModel(MediaModel):
-    """A model that takes images and audio clips, writes, and speaks what it wrote."""
+    """A model that takes text, images and audio clips, generates text, and can speak it."""
 
     def __init__(
         self,
@@ -48,7 +49,10 @@ class TalkingModel(MediaModel):
         super().__init__(model.thinker, renderer, limits, where, further)
 
     def _shares_writing(self, request: Request) -> bool:
-        """Return True only for greedy answers without speech; all others are written by the model's own `generate`."""
+        """Return True for greedy answers without speech.
+
+        All other answers need the model's own `generate`.
+        """
         is_silent = "audio" not in request.prompt.produces
         return (
             is_silent
@@ -61,7 +65,7 @@ class TalkingModel(MediaModel):
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Answer requests with speech one by one, and the others together."""
+        """Answer requests for speech one by one, and the others together."""
         outputs = {}
         silent = []
         for index in group:
@@ -122,7 +126,7 @@ class TalkingModel(MediaModel):
         )
 
     def _spoken_settings(self, request: Request, length: int) -> dict[str, Any]:
-        """Return the arguments of `generate`: for the part of the model that writes, and for the part that speaks."""
+        """Return `generate` arguments for both parts of the model: text generation and speech."""
         talker = self.whole.config.talker_config
         ends = [talker.tts_codec_pad_token_id, talker.tts_codec_end_token_id]
         settings = self.plain.settings_for(request, length, Penalties(request.options))

@@ -1,7 +1,7 @@
-"""A text model in memory: requests become rows and pairs, and results become outputs.
+"""Text models: requests are converted to token ids, and results to outputs.
 
-A model that fits the engine shares prefixes and writes in slots. Any other model uses transformers' own `generate`;
-`plain_because` says why.
+A model that fits the engine shares prefixes and generates in slots. Any other model
+uses transformers' own `generate`; `plain_because` contains the reason.
 """
 
 from collections.abc import Sequence
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The rows to generate for one request, with what is needed to make its output."""
+    """The rows to generate for a request, and how its prompt was fitted to the context."""
 
     request: Request
     rows: list[Row]
     cut: int = 0
     """Number of tokens cut from the prompt."""
     squeezed: int | None = None
-    """The token limit of the answers if the context lowered it; None if it did not."""
+    """The token limit of the answers if the context lowered it, else None."""
 
 
 class TextModel:
-    """A language model with its tokenizer."""
+    """A loaded text model with its tokenizer."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class TextModel:
     def prepare_likelihood(
         self, requests: Sequence[Request]
     ) -> list[tuple[Request, Planned]]:
-        """Pair the continuations of each request with its context. No device is needed."""
+        """Convert requests to pairs of context and continuation. No GPU is used."""
         planned = []
         for request in requests:
             plan = plan_pairs(
@@ -77,15 +77,18 @@ class TextModel:
         return planned
 
     def likelihood(self, prepared: Sequence[tuple[Request, Planned]]) -> list[Output]:
-        """Compute the likelihoods of all requests' continuations together."""
+        """Score the continuations of all requests together."""
         return weigh_planned(prepared, lambda pairs: weigh_words(self, pairs))
 
     def prepare_generate(self, requests: Sequence[Request]) -> list[Output | Answering]:
-        """Prepare the rows to generate for each request; a failure if it cannot be answered. No device is needed."""
+        """Convert each request to rows to generate, or to a failure. No GPU is used."""
         return [self._answering(request) for request in requests]
 
     def check_writing(self) -> None:
-        """Decide before the first answer whether the engine generates it. Runs that only score skip this test."""
+        """Test before the first answer whether the engine can generate with this model.
+
+        Runs that only score skip this test.
+        """
         if self.has_checked_writing:
             return
         if self.plain_because is None:
@@ -98,7 +101,7 @@ class TextModel:
             self.engine.generator.submit(_rows(prepared))
 
     def generate(self, prepared: Sequence[Output | Answering]) -> list[Output]:
-        """Generate the answers to submitted requests."""
+        """Generate the answers to requests that were submitted."""
         rows = _rows(prepared)
         if rows and self.plain_because is not None:
             meter = self.engine.count.meter
@@ -162,7 +165,7 @@ def _rows(prepared: Sequence[Output | Answering]) -> list[Row]:
 
 
 def filler_of(tokenizer: "PreTrainedTokenizerBase") -> int:
-    """Return the token that fills up short prompts in a batch."""
+    """Return the token for padding: the tokenizer's padding token, or else its end token."""
     for name in ("pad_token_id", "eos_token_id"):
         token = getattr(tokenizer, name, None)
         if token is not None:
@@ -174,7 +177,7 @@ def weigh_words(
     loaded: Any,
     pairs: Sequence[Pair],
 ) -> list[Likelihood]:
-    """Return the likelihoods of continuations after prompts without media."""
+    """Score continuations after prompts without media."""
     if loaded.plain_because is not None:
         plain = PlainText(loaded.model, 0)
         return plain.weigh(pairs, loaded.engine.count.meter)

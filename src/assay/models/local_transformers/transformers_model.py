@@ -1,7 +1,8 @@
-"""`hf/PATH_OR_ID`: a transformers model in this process.
+"""`hf/PATH_OR_ID`: a model run by transformers in this process.
 
-Requests come in large batches, so that common prefixes are found. Inside, they are grouped by prefix and
-length. In half precision the batch can change the rounding of an answer; `assay parity` measures it.
+Requests come in large batches, so that common prefixes can be found and computed once.
+In half precision, the batch can change the rounding of an answer; `assay parity`
+measures it.
 """
 
 import contextlib
@@ -44,52 +45,52 @@ ACCEPTS: Mapping[Kind, frozenset[str]] = {
     "omni": frozenset({"text", "image", "audio"}),
 }
 WATCHING = ("vision", "omni")
-"""Kinds of models that may accept videos, depending on their weights."""
+"""Kinds of models that may accept videos, depending on their configuration."""
 HEARING = ("audio", "speech", "omni")
 WITH_TOOLS = ("text", "vision", "audio", "omni")
 CPU_BATCH = 64
 CUDA_BATCH = 512
-"""Requests per batch on CUDA. Two batches are in flight, enough for all slots."""
+"""Requests per batch on CUDA; two batches are in progress at once, enough to fill all slots."""
 USUAL_LENGTH = 2048
-"""Number of tokens that a prompt is assumed to have, to compute how many answers fit into memory."""
+"""Assumed prompt length in tokens, to estimate how many answers fit into memory."""
 VIDEOS_AT_ONCE = 8
-"""Number of requests with videos to prepare at once, because their tensors take much memory."""
+"""Number of requests with videos to prepare at once, because their tensors need much memory."""
 UNLIMITED = 1 << 20
-"""The context length that is assumed for a model that does not declare one."""
+"""Context length to assume for a model whose configuration has none."""
 
 
 @dataclass
 class LocalTransformers(LocalModel):
-    """A model from a folder, the hub or a GGUF file (converted once), run by transformers."""
+    """A model from a folder, the hub or a GGUF file, run by transformers in this process."""
 
     concurrency: ClassVar[int] = 2
-    """Batches in progress: one on the device, while the next one is tokenized and its media are decoded."""
+    """Number of batches in progress: one on the device, and one whose inputs are being prepared."""
 
     dtype: str = "auto"
-    """float32, bfloat16, float16; by default float32 on a CPU, otherwise the dtype of the saved weights."""
+    """float32, bfloat16 or float16; by default float32 on a CPU, otherwise the dtype of the weights."""
     device: str | None = None
-    """cpu, cuda, cuda:1; by default a GPU if there is one."""
+    """cpu, cuda or cuda:1; by default a GPU if there is one."""
     device_map: Any = None
-    """How to spread the layers over several GPUs, in accelerate's terms: auto, balanced, or a mapping."""
+    """How to spread the layers over several GPUs: auto, balanced, or a mapping (see accelerate)."""
     revision: str | None = None
     adapter: str | None = None
-    """A folder or hub name of a PEFT adapter, merged into the weights."""
+    """Folder or hub name of a PEFT adapter to merge into the weights."""
     kind: Literal["auto", "text", "vision", "audio", "speech", "voice", "omni"] = "auto"
-    """The kind of model, if its configuration does not say it."""
+    """Kind of model; by default read from the configuration."""
     context: int | None = None
-    """Maximum tokens of prompt and answer together; by default the length the model was trained with."""
+    """Maximum tokens of prompt and answer together; by default the model's own context length."""
     batch_size: int | None = None
-    """Requests per batch, and answers written at once; by default chosen by device and free memory."""
+    """Requests per batch, and answers generated at once; the default depends on device and memory."""
     rows: int = 0
     """Deprecated: use `batch_size`."""
     drafts: bool | None = None
     """Deprecated: has no effect."""
     threads: int | None = None
-    """Compute threads of the whole process; by default torch's own choice."""
+    """Number of torch's CPU threads in the whole process; by default torch decides."""
     generate_args: Mapping[str, Any] = field(default_factory=dict)
-    """Further arguments of `generate` for a model with media input: {"language": "de"}."""
+    """Further arguments of `generate`, for a model with media input: {"language": "de"}."""
     video_args: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the model's video processor, such as the frames to take: {"fps": 2}, {"num_frames": 16}."""
+    """Arguments of the model's video processor, such as {"fps": 2} or {"num_frames": 16}."""
     trust_remote_code: bool = False
     _loaded: Any = field(
         default=None,
@@ -115,7 +116,7 @@ class LocalTransformers(LocalModel):
         repr=False,
         compare=False,
     )
-    """Lock that is held while prompts become token ids, because tokenizers do not support several threads."""
+    """Lock for converting prompts to token ids, because tokenizers are not thread-safe."""
 
     def __post_init__(self) -> None:
         if self.kind != "auto" and self.kind not in ACCEPTS:
@@ -160,14 +161,14 @@ class LocalTransformers(LocalModel):
 
     @property
     def model_kind(self) -> Kind:
-        """The kind of model."""
+        """The kind of model: the option `kind`, or else what the configuration shows."""
         if self.kind == "auto":
             return kind_of(self.source.config())
         return self.kind
 
     @cached_property
     def abilities(self) -> Abilities:
-        """The abilities that the configuration shows. No weights are loaded."""
+        """What the model takes and returns, read from its configuration without loading weights."""
         kind = self.model_kind
         return Abilities(
             accepts=self._accepts(),
@@ -183,7 +184,7 @@ class LocalTransformers(LocalModel):
         )
 
     def _accepts(self) -> frozenset[str]:
-        """Return the kinds of input that the model takes by its configuration. Videos need further libraries."""
+        """Return the inputs that the model accepts; videos only if their libraries are installed."""
         kinds = ACCEPTS[self.model_kind]
         if self._takes_videos and not missing_for_videos():
             return kinds | {"video"}
@@ -195,7 +196,10 @@ class LocalTransformers(LocalModel):
 
     @property
     def media_fixes(self) -> Mapping[str, str]:
-        """Advice by kind of medium: how to make a model that takes videos accept them, if a library is missing."""
+        """Command that installs the libraries without which the model accepts no videos, if any.
+
+        The key is the kind of media.
+        """
         missing = missing_for_videos()
         if not missing or not self._takes_videos:
             return {}
@@ -205,7 +209,7 @@ class LocalTransformers(LocalModel):
         return self.chat_template is not None or self.source.has_chat_template()
 
     def _produces(self) -> frozenset[str]:
-        """Return the kinds of output that the model gives by its configuration."""
+        """Return the kinds of output, such as `text` and `audio`, that the model can generate."""
         if self.model_kind == "voice":
             return frozenset({"audio"})
         config = self.source.config()
@@ -217,7 +221,7 @@ class LocalTransformers(LocalModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model: digests of weights and configuration, and settings that can change an answer."""
+        """Digests of weights and configuration, and settings that can change an answer."""
         identity = {
             **self.source.identity(),
             "kind": self.model_kind,
@@ -238,18 +242,22 @@ class LocalTransformers(LocalModel):
         return identity
 
     def load(self) -> None:
-        """Load the weights, unless they are loaded."""
+        """Load the weights, unless they are already loaded."""
         self._ready()
 
     def copies(self) -> int:
-        """Return the number of copies to run: one for each GPU if a GPU holds the model and the user named none."""
+        """Return how many copies of the model to run.
+
+        There is one on each GPU if the model fits on one and the user chose no device;
+        otherwise there is one in all.
+        """
         is_chosen = self.device is not None or self.device_map is not None
         if is_chosen or not self.source.fits_one_gpu():
             return 1
         return max(1, cuda_devices())
 
     def prefetch(self) -> None:
-        """Start loading in the background, while the run is still being prepared."""
+        """Start loading the model in the background, while the run is still being prepared."""
         threading.Thread(
             target=self._prefetch,
             name="prefetch",
@@ -270,16 +278,16 @@ class LocalTransformers(LocalModel):
 
     @property
     def tokenizer(self) -> Any:
-        """The tokenizer of the model. Reading it loads the weights."""
+        """The tokenizer of the model; accessing it loads the weights."""
         return self._ready().renderer.tokenizer
 
     def close(self) -> None:
-        """Release the weights."""
+        """Drop the loaded model, so that its memory is freed."""
         with self._lock:
             self._loaded = None
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Generate all answers. The next batch is prepared while the device works on this one."""
+        """Answer requests. Another thread can prepare the next batch while the device works."""
         return in_parts(requests, self._generate)
 
     def _generate(self, requests: Sequence[Request]) -> list[Output]:
@@ -300,7 +308,7 @@ class LocalTransformers(LocalModel):
                 loaded.check_writing()
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """Compute the likelihoods of all continuations. The next batch is prepared while the device works."""
+        """Score continuations. Another thread can prepare the next batch while the device works."""
         return in_parts(requests, self._likelihood)
 
     def _likelihood(self, requests: Sequence[Request]) -> list[Output]:
@@ -317,17 +325,17 @@ class LocalTransformers(LocalModel):
         loaded: Any,
         count: int,
     ) -> Iterator[None]:
-        """Reserve the device for a batch of `count` requests, and meter its progress."""
+        """Reserve the device for a batch of `count` requests, and report its progress."""
         with self._lock, self._meter.batch(count):
             loaded.engine.count.meter = self._meter
             yield
 
     def report_to(self, meter: Meter) -> None:
-        """Report passes and finished answers to this progress meter from now on."""
+        """Report forward passes and finished answers to this progress meter from now on."""
         self._meter = meter
 
     def fit_memory(self) -> str:
-        """Return how many answers are generated at once, in words.
+        """Return a sentence on how many answers are generated at once.
 
         The number follows from the free memory after loading.
         """
@@ -341,7 +349,7 @@ class LocalTransformers(LocalModel):
 
     @property
     def counted(self) -> TokenCount:
-        """Return the counter of the tokens and passes computed so far."""
+        """Return the counter of the tokens and forward passes computed so far."""
         count: TokenCount = self._ready().engine.count
         return count
 
@@ -412,7 +420,10 @@ class LocalTransformers(LocalModel):
         return trained_context(vars(config)) or UNLIMITED
 
     def describe_engine(self) -> str:
-        """Load the model, and return in words whether the engine or transformers generates its answers, and why."""
+        """Load the model; return a sentence on what generates its answers, and why.
+
+        That is either the engine of assay or transformers' own `generate`.
+        """
         loaded = self._ready()
         if isinstance(loaded, TextModel):
             self._check_writing(loaded)
@@ -422,7 +433,7 @@ class LocalTransformers(LocalModel):
         return "the engine of assay, which computes common prefixes once"
 
     def _why_not_engine(self) -> str | None:
-        """Return why transformers' own `generate` answers, or None if the engine does."""
+        """Return why transformers' own `generate` is used, or None if the engine is used."""
         if self.model_kind in ("speech", "voice"):
             return "models of this kind have no other way"
         settings = getattr(self._loaded, "asks_for_more", ())
@@ -432,7 +443,7 @@ class LocalTransformers(LocalModel):
         return reason
 
     def run_notes(self) -> Iterator[str]:
-        """Yield notes on how the run was computed."""
+        """Yield notes on how answers were generated, such as why the engine was not used."""
         loaded = self._loaded
         reason = self._why_not_engine()
         is_usual = self.model_kind in ("speech", "voice")
@@ -446,7 +457,7 @@ class LocalTransformers(LocalModel):
             yield f"hf/{self.path}: no CUDA graph: {engine.eager_because}"
 
     def _settings_notes(self, loaded: TextModel) -> Iterator[str]:
-        """Yield notes on the model's own generation settings: which are applied, and which are ignored."""
+        """Yield notes on generation settings of the model that are applied or ignored."""
         if loaded.penalty is not None:
             yield (
                 f"hf/{self.path}: its generation settings have repetition_penalty={loaded.penalty:g}, "
@@ -462,7 +473,7 @@ def in_parts(
     requests: Sequence[Request],
     answer: Callable[[Sequence[Request]], list[Output]],
 ) -> list[Output]:
-    """Answer all requests; a few at a time if there are videos among them."""
+    """Answer all requests, a few at a time if any of them contains a video."""
     kinds = {medium.kind for request in requests for medium in request.prompt.media}
     if "video" not in kinds:
         return answer(requests)

@@ -1,4 +1,4 @@
-"""Attention of one new token in every slot, as a Triton kernel; imported on CUDA only."""
+"""A Triton kernel for the attention of one new token in every slot; imported on CUDA only."""
 
 import triton
 import triton.language as tl
