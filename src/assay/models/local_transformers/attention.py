@@ -1,8 +1,9 @@
-"""Attention over shared prefixes: many segments per forward pass, each with its own prefix.
+"""Attention over shared prefixes: many segments, each with its prefix, in one pass.
 
 transformers can replace a model's attention function by name. The replacement follows
-the *plan* of the current pass, which defines the tokens that each token attends to and
-where keys and values are stored. Outside such a pass it is torch's usual attention.
+the *plan* of the current forward pass, which defines the tokens that each token attends
+to and where keys and values are stored. Outside such a pass it is torch's usual
+attention.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,7 +55,7 @@ class Plan(Protocol):
 
 @dataclass(slots=True)
 class RunningPass:
-    """The plan of the current forward pass, and the sliding windows that the model requested.
+    """The plan of the current forward pass, and the model's sliding windows.
 
     A model may pass a window size to its attention function, to its mask function, or
     to both. The plan replaces the masks, so the two must agree.
@@ -214,7 +215,7 @@ class Group:
     spans: list[tuple[int, int]]
     """Start and end of each segment in the pass; segments are contiguous."""
     ends: list[list[int]]
-    """For each token of each segment, the index in the segment after the last token that attends to it."""
+    """For each token in each segment, the index after the last token that attends to it."""
     _tensors: Once = field(default_factory=Once)
     _masks: dict[Any, Any] = field(default_factory=dict)
 
@@ -232,7 +233,7 @@ class Group:
 
     @cached_property
     def is_plain(self) -> bool:
-        """True if a causal mask is enough: there is no prefix, and no segment branches."""
+        """True if a causal mask is enough: no segment branches or has a prefix."""
         return self.prefix is None and all(min(ends) == len(ends) for ends in self.ends)
 
     @cached_property
@@ -241,7 +242,7 @@ class Group:
         return all(stop - start == self.longest for start, stop in self.spans)
 
     def index(self, device: object) -> tuple[Any, Any]:
-        """Return token indices of each segment, padded to equal length, and those that are not padding.
+        """Return token indices of segments padded to equal length, and which are real.
 
         The first tensor has the shape (segments, tokens of the longest segment) and
         contains indices in the pass; short segments repeat their first token. The
@@ -304,14 +305,14 @@ class Group:
         import torch
 
         size = self.longest
-        # Computed on the device: only the ends are sent there.
+        # Computed on the device, so that only the ends are copied to it.
         padded_ends = [[*ends, *[0] * (size - len(ends))] for ends in self.ends]
         limits = sent(integers(padded_ends), device)[:, None]
         step = torch.arange(size, device=device)
         keys = step[None, None]
         queries = step[None, :, None]
         visible = (keys <= queries) & (queries < limits)
-        # Padding attends to itself: the softmax of an empty row is not a number.
+        # Padding attends to itself: the softmax of an empty row would be NaN.
         itself = torch.eye(
             size,
             dtype=torch.bool,

@@ -85,7 +85,7 @@ class Answers:
         object.__setattr__(self, "tool_marks", tool_marks)
 
     def ends(self, strings: Sequence[str] = ()) -> set[int]:
-        """Return the ids of all end tokens, and of stop strings that are a single special token.
+        """Return the ids of end tokens, and of stop strings that are one special token.
 
         End tokens come from the generation settings, the tokenizer and the chat
         template.

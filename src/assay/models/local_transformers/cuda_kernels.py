@@ -1,4 +1,4 @@
-"""Faster decode steps on CUDA: a Triton attention kernel over slots, and fused RMS norms.
+"""Faster decode steps on CUDA: a Triton attention kernel, and fused RMS norms.
 
 In a small model, the time of a decode step depends more on the number of kernel
 launches than on arithmetic. Both parts are tested on the machine first, and not used if
@@ -30,7 +30,7 @@ def attend_slots(
     lengths: "Tensor",
     style: Style,
 ) -> Any:
-    """Store each slot's new key and value, and return the attention output of its new token.
+    """Store each slot's new key and value, and return its new token's attention.
 
     The new token attends to all tokens of its slot. Queries have the shape (heads,
     slots, head size), the result has the shape (slots, heads, head size).
@@ -81,7 +81,7 @@ def can_attend() -> bool:
 
     try:
         return _is_right(torch.device("cuda"))
-    except Exception:  # noqa: BLE001 - without a compiler the usual kernels do it
+    except Exception:  # noqa: BLE001 - without a compiler, other kernels are used
         return False
 
 

@@ -89,7 +89,7 @@ def draw(
     for index in range(options.n):
         checks = LogitsProcessorList(
             [_checked]
-        )  # the model adds its own to the list it is given
+        )  # a new list each time, because `generate` appends to it
         try:
             with torch.inference_mode(), torch_draws(request, index), quiet():
                 tokens = model.generate(

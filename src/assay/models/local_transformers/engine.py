@@ -149,13 +149,13 @@ class Engine:
         self.budget = Budget.of(str(self.device))
         self.count = TokenCount(model)
         self.rows = rows or (MOST_SLOTS if is_cuda else USUAL_ROWS)
-        """Maximum number of answers written at the same time."""
+        """Maximum number of answers generated at once."""
         self.room = int(free_bytes(self.device) * (1 - SPARED))
         """Number of bytes for the keys and values of all slots."""
         self.can_capture = is_cuda and _is_on_one_device(model)
         self.eager_because: str | None = None
         """Why decode steps are not captured as a CUDA graph; None if they are."""
-        # A prefix is freed as soon as nothing that is still to be computed names it.
+        # Weak keys: a cache is freed when no remaining step refers to its prefix.
         self._prefixes: WeakKeyDictionary[PrefixSpan, PrefixCache] = WeakKeyDictionary()
         self._last_prefix: tuple[PrefixSpan, tuple[int, ...]] | None = None
         self.generator = Generator(self)
@@ -294,7 +294,7 @@ class Engine:
                 self.release()
 
     def prefix(self, prefix_span: PrefixSpan | None) -> PrefixCache | None:
-        """Return the cached keys and values of a prefix; None if there is no prefix."""
+        """Return the cached keys and values of a prefix; None without a prefix."""
         if prefix_span is None:
             return None
         return self._prefixes[prefix_span]
@@ -362,7 +362,7 @@ def _are_similar(size: int, other_size: int) -> bool:
 
 
 def tolerance_of(dtype: object) -> float:
-    """Return the allowed difference between logits with and without shared prefixes, for a dtype."""
+    """Return the allowed difference between logits with and without shared prefixes."""
     return TOLERANCE.get(str(dtype).removeprefix("torch."), LOOSE)
 
 
@@ -404,7 +404,7 @@ def why_not_writing(engine: Engine) -> str | None:
     try:
         with engine.count.paused():
             check_written(engine, model, usual)
-    except Exception as error:  # noqa: BLE001 - what a model's own code raises is the reason
+    except Exception as error:  # noqa: BLE001 - any error of the model's own code is a reason
         if usual is not None:
             model.set_attn_implementation(usual)
         return _reason(error)
@@ -436,7 +436,7 @@ def why_apart(
             if not difference <= tolerance_of(part.dtype):
                 raise CannotShare(f"shared and plain logits are {difference:.2g} apart")
         check(usual)
-    except Exception as error:  # noqa: BLE001 - what a model's own code raises is the reason
+    except Exception as error:  # noqa: BLE001 - any error of the model's own code is a reason
         reason = _reason(error)
     if reason is not None and usual is not None:
         part.set_attn_implementation(usual)

@@ -1,9 +1,9 @@
-"""Faster products of a few rows with a weight matrix on a CPU, from weights repacked once.
+"""Faster products of a few rows with a weight matrix on a CPU.
 
 With plain weights, torch repacks the weights in every product, so seven rows take as
-long as thirty-two. Each generation step is such a product in every layer. So repacked
-weights are kept next to the plain ones if memory allows. Otherwise a few rows are
-padded to a full block, which is still faster.
+long as thirty-two. Each generation step is such a product in every layer. So a repacked
+copy of the weights is kept next to the plain ones if memory allows. Otherwise a few
+rows are padded to a full block, which is still faster than plain.
 """
 
 from collections.abc import Callable
@@ -146,6 +146,6 @@ def can_lay_out() -> bool:
         with torch.inference_mode():
             apart = (product(rows, lay_out_weight(weight), None) - plain).abs().max()
     except (AttributeError, NotImplementedError, RuntimeError, TypeError):
-        # These products are torch's own business: a version without them is as good, only slower.
+        # These functions are private: a torch version without them is only slower.
         return False
     return bool(apart <= APART * plain.abs().max())

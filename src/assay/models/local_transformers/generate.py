@@ -1,4 +1,4 @@
-"""Generate many answers at once, each in a slot that the next answer takes when it is done.
+"""Generate many answers at once, each in its slot of the key-value cache.
 
 Callers queue rows (answers to generate) and then run the generator in turns, so rows of
 one batch start while those of the previous batch are still being generated. On CUDA,
@@ -42,7 +42,7 @@ class Generator:
         self._arrivals = threading.Lock()
         self._waiting: list[Row] = []
         self._prompts: list[tuple[tuple[int, ...], int]] = []
-        """The prompt in each slot with the number of the slot, sorted. Prompts remain after their row is done."""
+        """Sorted (prompt, slot) pairs. Prompts stay after their row is done, to be copied."""
         self._steps: dict[Any, DecodeStep] = {}
 
     def submit(self, rows: Sequence[Row]) -> None:
@@ -65,13 +65,13 @@ class Generator:
     def _advance(self, current: Sequence[Row]) -> None:
         import torch
 
-        before = _tokens_of(current)
+        before = _count_done(current)
         try:
             self._admit()
             self._decode()
         except (MemoryError, torch.OutOfMemoryError):
-            self._shrink()  # rows begin again, so progress is negative
-        progress = (_tokens_of(current) - before) / len(current)
+            self._shrink()  # rows start again, so progress is negative
+        progress = (_count_done(current) - before) / len(current)
         self.engine.count.meter.advance(progress)
 
     # Admission
@@ -133,20 +133,17 @@ class Generator:
         self._prompts = remaining
 
     def _rounded(self, count: int) -> int:
-        """Return how many slots to compute for `count` rows.
-
-        On CUDA this is a power of two, because graphs are captured for few sizes only.
-        """
+        """Return how many slots to compute for `count` rows: on CUDA, a power of two."""
         if not self.is_cuda:
             return count
+        # Graphs are captured for few sizes only.
         return max(FEWEST, 1 << (count - 1).bit_length())
 
     def _next_wave(self) -> list[tuple[Row, Segment]]:
-        """Assign free slots to waiting rows; return the rows with the part of each prompt to compute.
+        """Assign free slots to waiting rows; return rows and prompt parts to compute.
 
-        A prefix that is already in another slot is copied. A row that shares a longer
-        prefix with another row of this wave waits for the next wave, where it can copy
-        that prefix.
+        Prefixes in other slots are copied. A row that shares a longer prefix with a row
+        of this wave waits for the next wave, to copy it then.
         """
         assert self.cache is not None
         free = [slot for slot, row in enumerate(self.rows) if row is None]
@@ -185,10 +182,9 @@ class Generator:
         source: int,
         copies: dict[tuple[int, int], list[int]],
     ) -> int | None:
-        """Take a free slot that no row of the wave copies from; None if there is none.
+        """Take a free slot that no other new row copies from; None if there is none.
 
-        `source` is the slot that the new row itself copies from. It is taken only if no
-        other slot is free.
+        The slot that this row copies from, `source`, is taken only as the last choice.
         """
         sources = {source for source, _ in copies}
         usable = [slot for slot in free if slot not in sources]
@@ -205,7 +201,7 @@ class Generator:
         best = (0, 0)
         index = bisect_left(self._prompts, (prompt, 0))
         neighbours = self._prompts[max(0, index - 1) : index + 1]
-        # The last token is always computed: its logits begin the answer.
+        # Always compute the last token: its logits give the answer's first token.
         most = len(prompt) - 1
         for resident_prompt, slot in neighbours:
             shared = min(common(resident_prompt, prompt), most)
@@ -217,7 +213,7 @@ class Generator:
         self._prompts = [entry for entry in self._prompts if entry[1] != slot]
 
     def _prefill(self, wave: Sequence[tuple[Row, Segment]]) -> None:
-        """Compute the prompts of a wave, and choose the first token of each row."""
+        """Compute the prompts of rows that start together, and choose their first tokens."""
         assert self.cache is not None
         parts = []
         for row, segment in wave:
@@ -310,7 +306,7 @@ class Generator:
             row.take(choice)
 
     def _width(self, count: int) -> int:
-        """Return how many slots the next pass covers, after moving the last rows together."""
+        """Return how many slots the next pass covers; the last rows of a run are moved together."""
         width = min(self._rounded(count), len(self.rows))
         rows_beyond = [row for row in self.rows[width:] if row is not None]
         if not rows_beyond:
@@ -342,10 +338,9 @@ class Generator:
             self.cache.copy(sources, targets, longest)
 
     def _shared_prefix(self, active: Sequence[tuple[int, Row]]) -> int:
-        """Return the length of the prompt prefix that all active rows share.
+        """Return the length of the prefix that attention reads once for all rows.
 
-        Attention then reads it once for all rows. Return 0 on CUDA, for a single row,
-        and for a prefix that is too short to save time.
+        It is 0 on CUDA, for a single row, and if reading it once would save too little.
         """
         if self.is_cuda or len(active) < 2:
             return 0
@@ -392,11 +387,7 @@ class Generator:
         self._steps.clear()
 
     def _shrink(self) -> None:
-        """Restart all rows with half as many slots after memory ran out.
-
-        If there is one slot and the token limit is at its minimum, the longest row
-        fails.
-        """
+        """Restart all rows with half as many slots; if that is impossible, the longest row fails."""
         count = len(self.rows)
         begun = [row for _, row in self._active()]
         for row in begun:
@@ -451,7 +442,7 @@ class DecodeStep:
         self.positions = torch.zeros_like(self.tokens)
         self.shifts = torch.zeros_like(self.tokens)
         self.advances = torch.zeros_like(self.tokens)
-        """What is added to the position of each slot after each pass: 1 for a slot with a row, else 0."""
+        """Increment of each slot's position per pass: 1 for a slot with a row, else 0."""
         self.plan = DecodePlan(cache, width, self.positions)
         self.logits: Any = None
         self.best: Any = None
@@ -511,7 +502,7 @@ class DecodeStep:
         self.active = len(active)
 
     def run(self, count: int) -> list[list[int]]:
-        """Run the pass `count` times; return the most probable token of every slot for each."""
+        """Run the pass `count` times; return the most probable tokens of all slots, pass by pass."""
         import torch
 
         if self._captures and self._graph is None:
@@ -561,14 +552,14 @@ class DecodeStep:
             self._graph = graph
         except torch.OutOfMemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever its code does, it still runs eagerly
+        except Exception as error:  # noqa: BLE001 - a model that cannot be captured still runs eagerly
             self.engine.eager_because = f"{type(error).__name__}: {error}"
             self._captures = self.engine.can_capture = False
         for tensor, value in zip(state, before, strict=True):
             tensor.copy_(value)
 
 
-def _tokens_of(rows: Sequence[Row]) -> float:
+def _count_done(rows: Sequence[Row]) -> float:
     """Return how many rows are done, counting an unfinished row by its share of generated tokens."""
     total = 0.0
     for row in rows:
@@ -592,9 +583,9 @@ def _shares_more(
     wave: Sequence[tuple[Row, Segment]],
     shared: int,
 ) -> bool:
-    """Return True if a row should wait, to copy a longer prefix from the last row of the wave.
+    """Return True if a row should wait for a prefix of the last row of the wave.
 
-    `shared` is the number of tokens that it can copy from other slots now.
+    `shared` tokens can be copied from another slot now.
     """
     if not wave:
         return False

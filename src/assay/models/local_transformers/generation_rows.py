@@ -150,7 +150,7 @@ def rows_of(
     stops: Stops,
     model_penalty: float | None = None,
 ) -> list[Row]:
-    """Return the rows to generate for a request: one per candidate if it samples, else one."""
+    """Return a row for each candidate of a request; a single row if decoding is greedy."""
     options = replace(
         request.options,
         n=1,
@@ -209,7 +209,7 @@ def _with_model_penalty(
     logits: "Tensor",
     rows: Sequence[Row],
 ) -> "Tensor":
-    """Apply each row's repetition penalty to the logits of its prompt and answer tokens.
+    """Apply each row's repetition penalty to tokens of its prompt and answer.
 
     All rows are handled in one operation: on a GPU, one operation per row would take
     longer than the model itself.

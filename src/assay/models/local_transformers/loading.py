@@ -185,7 +185,7 @@ class Source:
             return file if file.is_file() else None
         try:
             return _hub_file(self.path, name, self.revision)
-        except Exception:  # noqa: BLE001 - the hub's library raises many kinds: the file is not there, or no hub is
+        except Exception:  # noqa: BLE001 - many types: the file does not exist, or the hub cannot be reached
             return None
 
     def takes_videos(self) -> bool:
@@ -247,7 +247,11 @@ class Source:
         return device, "float32" if self._is_full(device) else "auto"
 
     def computed_in(self) -> str:
-        """Return the dtype of computation: the user's choice, float32 on a CPU, else that of the weights."""
+        """Return the dtype of computation.
+
+        This is the user's choice, else float32 on a CPU, else the dtype of the saved
+        weights.
+        """
         if self.dtype != "auto":
             return self.dtype
         # If layers are spread, the device does not matter, and torch is not imported.
@@ -268,7 +272,10 @@ class Source:
         return missing_device("cuda") is None
 
     def fits_one_gpu(self) -> bool:
-        """Return True if the weights need at most four fifths of the smallest GPU, or are unknown."""
+        """Return True if the weights leave a fifth of the smallest GPU's memory free.
+
+        If either size is unknown, return True as well.
+        """
         size = cuda_memory()
         local = self.local
         if size is None or local is None or not local.is_dir():
@@ -346,11 +353,11 @@ def start_device(source: Source) -> None:
 
 
 def _start_cuda(device: str) -> None:
-    with suppress(Exception):  # loading the weights meets the same error, and says it
+    with suppress(Exception):  # loading the weights raises the same error
         import torch
 
         numbers = torch.zeros(16, 16, device=device)
-        torch.mm(numbers, numbers)  # loads the library of matrix products
+        torch.mm(numbers, numbers)  # loads CUDA's library for matrix products
 
 
 def import_transformers() -> None:
@@ -400,7 +407,7 @@ def load_model(source: Source, kind: Kind) -> Any:
     )
     device, dtype = source.place()
     options: dict[str, Any] = {"dtype": dtype, **_common(source)}
-    # Weights go to the device one by one: they never exist twice on the machine.
+    # Weights go to the device one by one, so they never need memory twice.
     is_direct = device != "cpu" and importlib.util.find_spec("accelerate") is not None
     spread = source.spread()
     if spread is not None:
@@ -408,7 +415,7 @@ def load_model(source: Source, kind: Kind) -> Any:
     elif is_direct:
         options["device_map"] = {"": device}
     with _explained(source), quiet():
-        model = _whole(maker, source, options)
+        model = _load_complete(maker, source, options)
         if spread is None and not is_direct:
             model = model.to(device)
     if source.adapter is not None:
@@ -417,7 +424,7 @@ def load_model(source: Source, kind: Kind) -> Any:
     return model.eval()
 
 
-def _whole(
+def _load_complete(
     maker: Any,
     source: Source,
     options: Mapping[str, Any],
@@ -439,9 +446,9 @@ def _whole(
     except AttributeError as error:
         if not isinstance(error.obj, tuple):
             raise
-        # A few classes do more after loading, and take what they loaded for the model alone.
+        # A few classes post-process the loaded model, and fail on the returned tuple.
         _checked(error.obj, source.path)
-    # Outside of `except`, whose error keeps the first model: there may be no memory for two.
+    # Outside of `except`: the exception keeps the first model in memory.
     gc.collect()
     return maker.from_pretrained(folder, **options)
 
@@ -456,7 +463,7 @@ def _checked(
 
 
 def load_tokenizer(source: Source) -> Any:
-    """Load the tokenizer of a model."""
+    """Load the tokenizer from a model's folder, hub repository or GGUF file."""
     from transformers import AutoTokenizer
 
     with _explained(source), quiet():

@@ -43,7 +43,7 @@ def group_requests(
     for index, tensors in inputs.items():
         options = requests[index].options
         is_alone = bool(options.stop) or not is_greedy(options)
-        # Near the end of the context, the length of a neighbour would change how much is written.
+        # Near the end of the context, token limits differ; a batch has only one.
         room, _ = room_for(options, limits, lengths[index])
         shapes = _shapes(tensors, fills)
         name = (options, index if is_alone else -1, shapes, room)
@@ -135,7 +135,7 @@ def handles_padding(
             if not float(differences.max()) <= tolerance_of(expected.dtype):
                 return False
             if int(expected.argmax()) != int(computed.argmax()):
-                # Two tokens are equally probable: what follows cannot be compared.
+                # The best two tokens are tied, so the next logits cannot be compared.
                 break
     return True
 

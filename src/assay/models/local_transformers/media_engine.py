@@ -1,4 +1,4 @@
-"""The engine for models with image or audio input, which shares prefixes that contain media.
+"""The engine for models with image or audio input; shared prefixes may contain media.
 
 Every token of a prompt has an integer *key*: its token id, or a number for a part of an
 image or clip. Equal keys mean equal input, so common prefixes are found as for text. In
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 BITS = 32
-"""Number of low bits of a key, for the token id or part number; high bits are the origin's number."""
+"""Number of low bits of a key, which hold the token id or part number.
+
+The high bits hold the number of its origin.
+"""
 MOST_ORIGINS = 4096
-"""Maximum number of origins (see `Origin`); with more, the caches that refer to them are dropped."""
+"""Maximum number of origins (see `Origin`) before they and their caches are dropped."""
 ROOM = 256 << 20
 """Maximum size of the cache of encoded media, in bytes."""
 USUAL = frozenset(
@@ -39,7 +42,10 @@ TOGETHER = 8
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Meaning of the high bits of a key: the image or clip (None for text), and position shifts."""
+    """The image or clip (None for text) and the position shifts of some tokens.
+
+    The high bits of a token's key are the number of its origin.
+    """
 
     piece: bytes | None
     shifts: Any
@@ -51,12 +57,12 @@ class Origin:
 
 
 class Keys:
-    """Assigns integer keys to tokens. Tokens have equal keys if the model gets equal input for them."""
+    """Assigns integer keys to tokens; equal keys mean equal input to the model."""
 
     def __init__(self) -> None:
         self.origins = [Origin(None, None)]
         self.axes = 0
-        """Number of coordinates of a token's position; 0 if a position is one number."""
+        """Coordinates per token position; 0 if a position is one number."""
         self._index: dict[tuple[bytes | None, bytes], int] = {}
 
     def of(
@@ -111,7 +117,7 @@ class Keys:
         piece: bytes | None,
         shifts: "np.typing.NDArray[np.int64] | None",
     ) -> int:
-        """Return the origin number of an image, a clip (`piece`) or text with these position shifts.
+        """Return the number of the origin with this piece and these position shifts.
 
         It is 0 for text without shifts.
         """
@@ -130,13 +136,13 @@ class MediaEngine(Engine):
     def __init__(self, model: "PreTrainedModel", rows: int = 0) -> None:
         super().__init__(model, rows)
         self.decoder = model.get_decoder()
-        # Only what goes through the part that reads and writes is counted.
+        # Count only tokens that go through the language model.
         self.count.remove()
         self.count = TokenCount(self.decoder)
         self.head = model.get_output_embeddings()
         self.keys = Keys()
         self.pieces: dict[bytes, Piece] = {}
-        """The media of this batch, by digest."""
+        """The images and clips of this batch, by digest."""
         self._encoded: OrderedDict[bytes, Any] = OrderedDict()
 
     @contextmanager
@@ -252,7 +258,7 @@ class MediaEngine(Engine):
             if origin.shifts is None:
                 continue
             indices = np.flatnonzero(origins == index)
-            # All words of an origin have the same shift.
+            # All text tokens of an origin have the same shift.
             if origin.piece:
                 columns = parts[indices]
             else:
@@ -294,7 +300,7 @@ class MediaEngine(Engine):
         for piece in group:
             ids += [piece.mark] * len(piece.positions)
         joined["input_ids"] = torch.tensor([ids])
-        # Some models count positions by the words between media, and here there are none.
+        # Some models derive positions from the text between media; here there is none.
         joined["position_ids"] = torch.arange(len(ids))[None]
         embeddings = self._reached(move_to_model(joined, self.model))
         if embeddings.shape[1] != len(ids):
@@ -302,7 +308,7 @@ class MediaEngine(Engine):
         return embeddings[0]
 
     def _reached(self, inputs: Mapping[str, Any]) -> Any:
-        """Return the embeddings that the model computes as input of its language model."""
+        """Return the input embeddings of the language model, which the model computes."""
 
         def stop(
             _: object,

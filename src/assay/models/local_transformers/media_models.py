@@ -96,7 +96,7 @@ class MediaModel:
         self.settings = settings
         self.engine: Any = self._engine()
         self.apart_because: str | None = None
-        """Why the last batch had to be computed in parts; `None` if it did not."""
+        """Why requests of the last batch were answered one by one; `None` if they were not."""
         self.asks_for_more = more_settings(model, settings)
         """Generation settings of the user or the model that only the model's own `generate` supports."""
         self.answers = Answers(model, renderer.tokenizer)
@@ -150,7 +150,7 @@ class MediaModel:
             if prompt.continuations is None:
                 inputs = self.renderer.inputs(prompt)
                 length = length_of(inputs)
-                limit -= 1  # one token of an answer
+                limit -= 1  # leave room for one token of the answer
             else:
                 inputs, pairs = self.renderer.weighed(prompt)
                 length = max((len(pair.computed) for pair in pairs), default=0)
@@ -158,7 +158,7 @@ class MediaModel:
             failed = self._check_audio(prompt, inputs)
             if failed is None and length > limit:
                 failed = too_long(length, self.limits.context, has_media=True)
-        except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
+        except Exception as error:  # noqa: BLE001 - an unusable image or template fails only this sample
             failed = failure(error, self.where)
         if failed is not None:
             prepared.failed[index] = failed
@@ -177,7 +177,7 @@ class MediaModel:
         """Separate the media of a prompt for `prepared.marked`, if prefixes are shared."""
         if self.sharing is None or self.plain_because is not None:
             return
-        # A prompt whose media cannot be separated is asked plainly.
+        # If media cannot be separated, the model's own `generate` answers.
         with suppress(CannotShare, *CANNOT):
             prepared.marked[index] = self.sharing.read(prepared.inputs[index])
 
@@ -262,7 +262,7 @@ class MediaModel:
             text = self.renderer.text(request.prompt)
             how = self.renderer.how(text)
             return draw(self.model, self.processor, text, how, request, self.settings)
-        except Exception as error:  # noqa: BLE001 - a template that cannot be used fails its sample
+        except Exception as error:  # noqa: BLE001 - an unusable template fails only this sample
             return failure(error, self.where)
 
     def _tried(
@@ -280,7 +280,7 @@ class MediaModel:
         """
         try:
             return answer(group, prepared)
-        except Exception as error:  # what a model's own code makes of one prompt is that sample's failure
+        except Exception as error:  # fails only this sample
             if is_out_of_memory(error):
                 raise
             if not is_last:

@@ -24,7 +24,10 @@ HEARD = ("input_features", "feature", "audio")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """An image or audio clip, or all of a prompt if their tensors cannot be separated."""
+    """An image or audio clip of a prompt, as tensors and placeholder tokens.
+
+    If the media of a kind cannot be separated, a single piece contains all of them.
+    """
 
     digest: bytes
     """Digest of the tensors; an image that was preprocessed in two ways has two digests."""
@@ -52,7 +55,7 @@ def separate_media(
     inputs: Mapping[str, Any],
     marks: Mapping[str, int],
 ) -> list[Piece]:
-    """Return the images and audio clips of a prompt as separate pieces."""
+    """Return the images and audio clips of a prompt as pieces, each with its tensors."""
     tensors_of: dict[str, dict[str, Any]] = {}
     for name, value in inputs.items():
         if name == "input_ids" or name in BESIDE or value is None:
@@ -121,10 +124,11 @@ def _tensors_of_each(
     tensors: Mapping[str, Any],
     runs: int,
 ) -> list[dict[str, Any]]:
-    """Split joined tensors into those of each image or clip; do not split them if unsure.
+    """Split the joined tensors of a prompt into those of each image or clip.
 
-    `runs` is the number of runs of placeholders in the prompt. An image or clip has one
-    row in each tensor, or as many patches as its grid has.
+    If they cannot be split, return a list with the tensors unchanged. `runs` is the
+    number of runs of placeholders in the prompt. An image or clip has one row in each
+    tensor, or as many patches as its grid has.
     """
     import torch
 

@@ -238,7 +238,7 @@ class Weigher:
         for computed, numbers in numbers_of.items():
             start = pairs[numbers[0]].start
             logits = self.logits(inputs, computed[start:])
-            # A model may write several tokens for each mark of a medium.
+            # A model may expand each placeholder to several tokens.
             more = len(logits) - len(computed)
             predictions = []
             for number in numbers:

@@ -132,7 +132,7 @@ class MediaRenderer(Renderer):
         endings = [whole[start:] for whole in wholes]
         moved = list(context[start:])
         if moved and inputs["input_ids"][0, -len(moved) :].tolist() != moved:
-            # The processor adds an end of its own, and no token can span it.
+            # The processor adds an end token, so no token spans the context's end.
             endings = [tuple(encode(more)) for more in continuations]
         elif moved:
             for name in ("input_ids", *BESIDE):
@@ -173,7 +173,7 @@ class MediaRenderer(Renderer):
         except AssayError:
             raise
         except Exception as error:
-            # A processor may be code of the model: its errors are about this prompt.
+            # The processor may be the model's own code: report its error for this prompt.
             reason = f"{type(error).__name__}: {error}"
             raise UsageError(
                 f"the model's processor refuses this prompt: {reason}",
@@ -397,7 +397,7 @@ class SpeechRenderer(MediaRenderer):
         arguments: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
         if not limit or audio.seconds <= float(limit):
             return dict(extractor(audio.samples, **arguments))
-        # Longer than one window: the model writes time stamps, and continues at them.
+        # Longer than one window: the model writes timestamps, and continues from them.
         arguments["truncation"] = False
         arguments["padding"] = "longest"
         arguments["return_attention_mask"] = True
@@ -461,7 +461,7 @@ def audio_limit(
     inputs: Mapping[str, Any],
     lengths: Sequence[int],
 ) -> int | None:
-    """Return how many audio samples the model reads at once if a clip is longer, else `None`.
+    """Return the model's limit in audio samples if a clip is longer, else `None`.
 
     Feature extractors cut longer clips without warning. A processor that splits clips
     is not affected.
@@ -472,9 +472,9 @@ def audio_limit(
         return None
     rows, frames, bands = features.shape
     if bands != getattr(extractor, "feature_size", None):
-        frames = bands  # frames last, as Whisper has them
+        frames = bands  # frames are last, as in Whisper
     limit = int(frames) * int(hop)
-    # The last frame may be shorter than the others; and it may end, not begin, where the audio does.
+    # An uncut clip may be longer than its frames by up to one hop or window.
     slack = 0
     for name in ("hop_length", *_WINDOWS):
         slack = max(slack, int(getattr(extractor, name, None) or 0))

@@ -140,7 +140,7 @@ class Penalties:
 
     def __call__(self, input_ids: "Tensor", scores: "Tensor") -> Any:
         length = input_ids.shape[1]
-        # A long audio clip is gone through in several turns, each of which starts again.
+        # A long audio clip is read in several turns, each with a new sequence.
         self._first = self._first if length == self._last + 1 else length
         self._last = length
         return penalised(scores, self.options, input_ids[:, self._first :].tolist())
@@ -185,7 +185,7 @@ class Ending:
         if length != self._last + 1:
             self._turns += 1
             self._first = length - 1
-            # Beams of one answer are no answers.
+            # With beam search, an answer has several rows.
             self._sees_rows = self._sees_rows and len(input_ids) <= self.rows
         self._last = length
         if length - self._first == self.room:

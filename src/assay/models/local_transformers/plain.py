@@ -1,4 +1,4 @@
-"""Run text models that do not fit the engine, with transformers' own `generate` and forward pass.
+"""Run text models that do not fit the engine, with transformers' own code.
 
 These are encoder-decoder models, models with recurrent state, and models whose
 attention cannot be replaced. Prompts of equal length go through `generate` together,
@@ -65,7 +65,7 @@ class PlainText:
         chooser = Chooser(rows, self.filler)
         settings: dict[str, Any] = {}
         if not self.is_seq2seq or any(row.options.repetition_penalty for row in rows):
-            # The rows have the penalty of the model's settings, or that of the request instead.
+            # `Chooser` applies the penalty of the model's settings or of the request.
             settings["repetition_penalty"] = 1.0
         self.model.generate(
             **settings,
@@ -99,9 +99,9 @@ class PlainText:
         return self._pads
 
     def _can_join(self) -> bool:
-        """Return True if the logits of two prompts of equal length are the same in one batch as alone.
+        """Return True if prompts of equal length have the same logits in a batch as alone.
 
-        For RWKV models they are not.
+        For RWKV models this is not so.
         """
         if self._joins is None:
             long, short, *_ = probe_rows(self.model)
@@ -176,7 +176,7 @@ class PlainText:
             whole = plain_logits(self.model, long)
             without_end = plain_logits(self.model, long[:-2])
             differences = (whole[: len(without_end)] - without_end).abs()
-            # Logits that are not finite prove nothing, and fail their samples anyway.
+            # Logits that are not finite prove nothing, and their samples fail anyway.
             limit = tolerance_of(self.model.dtype)
             self._is_causal = not float(differences.max()) > limit
         if not self._is_causal:

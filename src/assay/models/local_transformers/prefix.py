@@ -1,4 +1,4 @@
-"""Find the common prefixes of token sequences, and plan how to compute each of them once.
+"""Find common prefixes of token sequences, and plan how to compute each of them once.
 
 Sequences with common prefixes form a tree. A long shared prefix is computed on its own
 and cached. The rest is divided into *segments*: small subtrees, many of which are
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MIN_SAVED = 32
 """Number of tokens that a separate prefix must save, because it needs its own forward pass."""
 WORTH_KEEPING = 64
-"""Smallest length at which the prefix of all sequences is cached for the next batch."""
+"""Smallest length at which the common prefix of all sequences is cached for the next batch."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ def grow(sequences: Sequence[Sequence[int]]) -> Node:
     stack = [(root, 0, len(order))]
     while stack:
         node, low, high = stack.pop()
-        # In sorted order, all of a range share what its least similar neighbours share.
+        # Sorted sequences share what the least similar neighbours among them share.
         node.stop = min(shared[low : high - 1], default=lengths[low])
         for start, stop in _groups(shared, node.stop, low, high):
             first = start
@@ -156,7 +156,11 @@ class Subtree:
 
     @property
     def start(self) -> int:
-        """Index where the prefix ends and the segment starts, which may be inside a parent node."""
+        """Index of the segment's first token, where the prefix ends.
+
+        If the prefix ends inside a parent node, the segment repeats the rest of that
+        node.
+        """
         if self.prefix is None:
             return 0
         return self.prefix.stop
@@ -205,7 +209,7 @@ def _prefix_spans(
     prefix: PrefixSpan | None,
     pack: int,
 ) -> Iterator[PrefixSpan]:
-    """Yield prefixes from the end of `prefix` to that of a node, each at most `pack` tokens long."""
+    """Yield prefixes, of at most `pack` tokens each, from the end of `prefix` to a node's end."""
     rows = tuple(node.rows())
     for start in range(0 if prefix is None else prefix.stop, node.stop, pack):
         prefix = PrefixSpan(node.row, start, min(start + pack, node.stop), prefix, rows)
@@ -221,7 +225,7 @@ class Layout:
     ends: list[int]
     """For each token, the index after the last token that attends to it."""
     paths: dict[int, list[tuple[int, int]]]
-    """For each sequence, the nodes on its path: first position in the sequence, index in the layout."""
+    """For each sequence, its nodes as (first position in the sequence, index in the layout)."""
 
     def offset_of(self, row: int, position: int) -> int:
         """Return the index in the layout of a token of a sequence; -1 if it is in the prefix."""

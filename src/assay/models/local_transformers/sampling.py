@@ -1,4 +1,4 @@
-"""Choose the next token: the most probable one, or one sampled with temperature and filters.
+"""Choose the next token, greedily or by sampling with temperature and filters.
 
 Each answer draws its own random numbers on the CPU, so it depends neither on other
 answers nor on the device.
@@ -158,7 +158,7 @@ def _drawn(
     if options.min_p:
         is_choice &= chances >= options.min_p * chances[:, :1]
     if options.top_p is not None and options.top_p < 1.0:
-        # The token that crosses the line is kept: the rest would fall short of it.
+        # Keep the token that crosses the limit: those before it do not reach `top_p`.
         is_choice &= chances.cumsum(-1) - chances < options.top_p
     is_choice[:, 0] = True
     mass = (chances * is_choice).cumsum(-1)

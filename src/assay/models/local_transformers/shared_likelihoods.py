@@ -31,7 +31,7 @@ class Tally:
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self.pairs = pairs
         self._computed: list[tuple[list[int], Any, Any]] = []
-        """By piece of logits: indices of pairs, log-probabilities of their tokens, and whether each was the best."""
+        """For each part of the logits: pair indices, log-probabilities, whether greedy."""
 
     def add(
         self,
@@ -58,8 +58,8 @@ class Tally:
                     targets.append(self.pairs[pair].tokens[index + 1])
             if not pairs:
                 continue
-            # Rounded as torch rounds it, in single precision: over hundreds of tokens, other ways drift apart from what
-            # other harnesses report.
+            # Use torch's float32 log-softmax as other harnesses do: other rounding would
+            # add up to different totals over hundreds of tokens.
             logprobs = torch.log_softmax(logits[start : start + step].float(), -1)
             lines = sent(integers(offsets), device)
             values = logprobs[lines, sent(integers(targets), device)]
@@ -88,7 +88,7 @@ def weigh(
     pairs: Sequence[Pair],
 ) -> list[Likelihood]:
     """Return the likelihood of the continuation of each pair."""
-    # A continuation without tokens is certain: it needs no pass.
+    # A continuation without tokens has likelihood 1, and needs no forward pass.
     likelihoods = [Likelihood(0.0, True, 0) for _ in pairs]
     rows = [row for row, pair in enumerate(pairs) if pair.start < len(pair.tokens)]
     if rows:

@@ -20,7 +20,7 @@ FLASH_HEAD = 256
 
 @dataclass(slots=True)
 class SlotCache:
-    """A key-value cache: a tensor of the shape (slots, tokens, heads, head size) for each layer."""
+    """A key-value cache: per layer, tensors of the shape (slots, tokens, heads, head size)."""
 
     count: int
     length: int
@@ -50,7 +50,10 @@ class SlotCache:
         targets: list[int],
         length: int,
     ) -> None:
-        """Copy the first `length` tokens of one slot to all targets, or of each source to its target."""
+        """Copy the first `length` tokens of each source slot to its target.
+
+        A single source is copied to all targets.
+        """
         for tensor in self._tensors():
             tensor[targets, :length] = tensor[source, :length]
 
@@ -240,7 +243,7 @@ class DecodePlan:
         """For each slot, the number of tokens that its next token attends to, itself included."""
         self.longest = cache.length
         self.shared = 0
-        """Number of tokens at the beginning that all rows share. They are read once, from one slot."""
+        """Length of the prefix that all rows share, which attention reads from one slot."""
         self.shared_slot = 0
         edges = torch.arange(
             width + 1,
@@ -313,7 +316,7 @@ class DecodePlan:
         The result has the shape (slots, key heads, query heads per key head, head
         size).
         """
-        # Query heads that share a key head become the tokens of one short query.
+        # Treat query heads that share a key head as the tokens of one short query.
         heads = keys.shape[2]
         queries = query.transpose(0, 1).unflatten(1, (heads, -1))
         has_one_size = keys.shape[-1] == values.shape[-1]
@@ -362,7 +365,7 @@ class DecodePlan:
         mask: "Tensor",
         style: Style,
     ) -> Any:
-        """Compute attention to the shared prefix for all slots at once, and combine it with the rest."""
+        """Compute attention to the shared prefix once for all slots, and combine it with the rest."""
         import torch
 
         look = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu

@@ -105,7 +105,7 @@ class VoiceModel:
                     waveform.numpy(), int(self.model.config.sampling_rate)
                 )
                 candidates.append(Candidate((audio,), "stop"))
-        except Exception as error:  # what a model's own code makes of one text is that sample's failure
+        except Exception as error:  # fails only this sample
             if is_out_of_memory(error):
                 raise
             return failure(error, self.where)

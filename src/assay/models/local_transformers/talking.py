@@ -83,7 +83,7 @@ class TalkingModel(MediaModel):
         request: Request,
         inputs: Mapping[str, Any],
     ) -> Output:
-        # The speaking part needs to know how large images and videos are, and refuses their pixels.
+        # The speech part needs the sizes of images and videos, but not their pixels.
         arguments = {
             f"thinker_{name}" if name.startswith("pixel_values") else name: value
             for name, value in move_to_model(inputs, self.model).items()
@@ -100,7 +100,7 @@ class TalkingModel(MediaModel):
             except NotFinite as error:
                 return not_finite(str(error))
             except (RuntimeError, ValueError):
-                # Of an answer of one token, which is mostly the end of it, the speaking part can say nothing.
+                # The speech part fails on an answer of one token, usually the end token.
                 [answer] = self.plain.draw(
                     move_to_model(inputs, self.model), request, index
                 )

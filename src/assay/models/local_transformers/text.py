@@ -54,7 +54,7 @@ class TextModel:
         self.where = where
         self.engine = Engine(model, limits.rows)
         self.plain_because = why_not(self.engine)
-        """Why the model must run by its own `generate`; None if the engine runs it."""
+        """Why transformers' own `generate` is used; None if the engine is used."""
         self.has_checked_writing = False
         hasten(model)
         self.plain = PlainText(model, filler_of(renderer.tokenizer))

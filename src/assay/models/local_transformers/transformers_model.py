@@ -196,9 +196,9 @@ class LocalTransformers(LocalModel):
 
     @property
     def media_fixes(self) -> Mapping[str, str]:
-        """Command that installs the libraries without which the model accepts no videos, if any.
+        """The `pip install` command for libraries that a model needs to accept videos.
 
-        The key is the kind of media.
+        It has the key `video`. The mapping is empty if none is missing.
         """
         missing = missing_for_videos()
         if not missing or not self._takes_videos:
@@ -265,11 +265,11 @@ class LocalTransformers(LocalModel):
         ).start()
 
     def _prefetch(self) -> None:
-        with contextlib.suppress(Exception):  # `load` meets the same error, and says it
+        with contextlib.suppress(Exception):  # `load` raises the same error
             self._ready()
 
     def _ready(self) -> Any:
-        # Looked at without the lock, which is held for as long as the device works.
+        # Check without the lock first, because it is held while the device works.
         loaded = self._loaded
         if loaded is None:
             with self._lock:
@@ -302,7 +302,7 @@ class LocalTransformers(LocalModel):
         return self._with_calls(outputs, requests)
 
     def _check_writing(self, loaded: TextModel) -> None:
-        # Looked at without the lock, which is held for as long as the device works.
+        # Check without the lock first, because it is held while the device works.
         if not loaded.has_checked_writing:
             with self._lock:
                 loaded.check_writing()

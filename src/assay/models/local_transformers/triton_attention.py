@@ -49,7 +49,7 @@ def attend(  # type: ignore[no-untyped-def]
     cell = base + position * cache_token + size
     tl.store(keys + cell, new_key)
     tl.store(values + cell, new_value)
-    # The token sees itself first, then all before it in blocks.
+    # The token attends to itself first, then to earlier tokens in blocks.
     product = line.to(tl.float32) * new_key.to(tl.float32)[None]
     top = tl.sum(product, 1) * scale
     total = tl.full([ROWS], 1.0, tl.float32)
