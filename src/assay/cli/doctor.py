@@ -48,7 +48,7 @@ def command(arguments: Sequence[str]) -> int:
         "-M",
         "--model",
         default=None,
-        help="show what this model takes and gives; a local one is loaded, to show how it is run",
+        help="show what this model accepts and returns; a local model is loaded, to test the engine",
     )
     add_some(p, "model_args")
     p.add_argument(

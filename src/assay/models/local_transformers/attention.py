@@ -72,7 +72,7 @@ class RunningPass:
         window = settings.get("local_size")
         config = settings.get("config")
         if settings.get("use_vmap"):
-            raise CannotShare("it has masks of its own")
+            raise CannotShare("it builds its own masks")
         if window is not None and window != getattr(config, "sliding_window", None):
             raise CannotShare("it attends in chunks")
         self.masks.add(window)
@@ -82,7 +82,7 @@ class RunningPass:
         window = argument
         if self.masks and window not in self.masks:
             if len(self.masks) > 1:
-                raise CannotShare("its masks have other windows than its layers")
+                raise CannotShare("the windows of its masks and of its layers differ")
             [window] = self.masks
         self.used.add(window)
         return window
@@ -91,7 +91,7 @@ class RunningPass:
         """Raise `CannotShare` if the model requested a windowed mask that no layer used."""
         unused = self.masks - self.used - {None}
         if self.used and unused:
-            raise CannotShare("its layers do not say which of them have a window")
+            raise CannotShare("it is unknown which of its layers have a window")
 
 
 @contextmanager

@@ -386,7 +386,7 @@ def why_not(engine: Engine) -> str | None:
     if not getattr(model, "_supports_attention_backend", False):
         return "its attention cannot be replaced"
     if "logits_to_keep" not in inspect.signature(model.forward).parameters:
-        return "it cannot leave out logits"
+        return "its `forward` has no `logits_to_keep`"
     rows = probe_rows(model)
     return why_apart(
         model,

@@ -304,7 +304,7 @@ class MediaEngine(Engine):
         joined["position_ids"] = torch.arange(len(ids))[None]
         embeddings = self._reached(move_to_model(joined, self.model))
         if embeddings.shape[1] != len(ids):
-            raise CannotShare("media are given other places than those that are marked")
+            raise CannotShare("its media do not take the positions of their placeholders")
         return embeddings[0]
 
     def _reached(self, inputs: Mapping[str, Any]) -> Any:
@@ -328,7 +328,7 @@ class MediaEngine(Engine):
             if reached.embeddings is None:
                 raise CannotShare("its media do not become embeddings") from None
             return reached.embeddings
-        raise CannotShare("its media do not go through the part that writes")
+        raise CannotShare("its media do not reach the language model")
 
     @contextmanager
     def watched(self) -> Iterator[list[Mapping[str, Any]]]:

@@ -74,7 +74,7 @@ class MediaModel:
     """A model that takes text with images or audio clips, and generates text."""
 
     sharing: Sharing | None = None
-    plain_because: str | None = "its words are not shown to the model"
+    plain_because: str | None = "the model reads no text"
     """Why common prefixes are not computed once; `None` if they are."""
     opening = 0
     """Number of tokens that the model always generates before its answer."""

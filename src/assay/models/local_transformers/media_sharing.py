@@ -136,7 +136,7 @@ class Sharing:
     def _why_not(self, plainly: Plainly) -> str | None:
         """Return why the model cannot share prefixes, or `None`; each kind of media is tested."""
         if not self.marks:
-            return "its configuration names no token that stands for an image or an audio clip"
+            return "its configuration has no token for images or audio clips"
         inputs: list[Mapping[str, Any]] = []
         count = 3 * len(self.marks)
         endings = [[3 + index, 5] for index in range(count)]

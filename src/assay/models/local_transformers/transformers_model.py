@@ -341,7 +341,7 @@ class LocalTransformers(LocalModel):
         """
         engine = self._ready().engine
         if not isinstance(engine, Engine):
-            return "one request at a time, as this kind of model is asked"
+            return "one request at a time: this kind of model has no batches"
         length = USUAL_LENGTH + self.max_tokens
         slots = engine.slots_of(length)
         free = f"{engine.room / 1e9:.1f} GB for answers of {length:,} tokens"
@@ -435,7 +435,7 @@ class LocalTransformers(LocalModel):
     def _why_not_engine(self) -> str | None:
         """Return why transformers' own `generate` is used, or None if the engine is used."""
         if self.model_kind in ("speech", "voice"):
-            return "models of this kind have no other way"
+            return "models of this kind always use it"
         settings = getattr(self._loaded, "asks_for_more", ())
         if settings:
             return f"only it supports {', '.join(settings)}"
