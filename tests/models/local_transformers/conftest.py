@@ -1,4 +1,4 @@
-"""Tiny models of real architectures with random weights, made on the spot; one compute thread."""
+"""Tiny models of real architectures with random weights, created when needed; one CPU thread."""
 
 import importlib.util
 import threading
@@ -13,7 +13,7 @@ CHATML = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 PATIENCE = 60
-"""Seconds after which a test gives up on an event that never comes."""
+"""Seconds after which a test stops waiting for an event."""
 needs_torch = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")),
     reason="pip install torch transformers",
@@ -41,7 +41,7 @@ def one_thread():
 
 
 def make_tokenizer(*special, template=None, adds_bos=False, merges=()):
-    """One token for each byte, so that any text has tokens; and one for each pair that is merged."""
+    """Return a tokenizer with one token for each byte and for each pair in `merges`."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -97,7 +97,7 @@ def make_model(kind, config, seed=0):
 
 @pytest.fixture(scope="session")
 def llama_folder(tmp_path_factory):
-    """A Llama with a chat template, as `save_pretrained` leaves it."""
+    """A Llama with a chat template, saved with `save_pretrained`."""
     from transformers import LlamaForCausalLM
 
     folder = tmp_path_factory.mktemp("llama")
@@ -115,7 +115,7 @@ def llama(llama_folder):
 
 @pytest.fixture(scope="session")
 def plain_llama(llama_folder):
-    """The same weights, run by transformers alone."""
+    """The model in `llama_folder`, run by transformers alone."""
     from transformers import LlamaForCausalLM
 
     return LlamaForCausalLM.from_pretrained(llama_folder).eval()
@@ -123,7 +123,7 @@ def plain_llama(llama_folder):
 
 @pytest.fixture
 def make():
-    """Builders for tests that need another model than the usual one."""
+    """Functions that build other models and tokenizers for tests."""
 
     class Make:
         tokenizer = staticmethod(make_tokenizer)
@@ -141,7 +141,7 @@ def make():
 
 
 class HeldDevice:
-    """Every pass of a model waits until something was read; `came` says for each whether it was."""
+    """Holds each forward pass until the next batch is read; `came` records whether it was."""
 
     def __init__(self, model):
         self.entered, self.read, self.came = threading.Event(), threading.Event(), []
@@ -153,7 +153,10 @@ class HeldDevice:
         self.came.append(self.read.wait(PATIENCE))
 
     def first_then_second(self, call):
-        """Calls with "first" in a thread, and with "second" once that one is on the device; both results."""
+        """Call with "first" in a thread, then with "second" once the first is on the device.
+
+        Return both results.
+        """
         found = {}
         thread = threading.Thread(target=lambda: found.update(first=call("first")))
         thread.start()
@@ -163,7 +166,7 @@ class HeldDevice:
         return found["first"], found["second"]
 
     def watch(self, owner, name):
-        """What is read of the second hand-over lets the device go on."""
+        """Release the device when this function of `owner` reads a prompt of the second batch."""
         usual = getattr(owner, name)
 
         def watched(prompt):
@@ -177,5 +180,5 @@ class HeldDevice:
 
 @pytest.fixture
 def held_device():
-    """Makes the device of a model wait until the next hand-over was read."""
+    """The class `HeldDevice`, which makes a model wait until the next batch is read."""
     return HeldDevice

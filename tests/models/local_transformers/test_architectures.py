@@ -1,6 +1,6 @@
-"""Every architecture writes what transformers' own `generate` writes, in float32.
+"""Greedy answers of every architecture equal those of transformers' `generate` in float32.
 
-Those that fit the engine share prefixes and slots; the others are asked by `generate`.
+Models that fit the engine share prefixes and slots; the others use `generate`.
 """
 
 import pytest
@@ -11,7 +11,7 @@ from assay.models.local_transformers import LocalTransformers
 pytestmark = pytest.mark.torch
 HEADER = "A header that is long enough to be worth keeping for all of the questions. "
 CONTEXTS = [*(f"{HEADER}{'q' * n} {n}?" for n in range(4)), f"{HEADER}r 7?"]
-"""Four lengths; the last has the length of the second."""
+"""Four contexts; the last one is as long as the second."""
 LLAMA = {
     "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 512,
@@ -196,7 +196,7 @@ def test_generation_settings_of_the_model_are_applied(
 
 
 def generate_plainly(model, tokens):
-    """Return what transformers writes with the settings of the model."""
+    """Return the answers of transformers with the model's own settings."""
     import torch
 
     ids = torch.tensor([tokens])
@@ -205,7 +205,7 @@ def generate_plainly(model, tokens):
     return out[0, len(tokens) :].tolist()
 
 
-def test_a_penalty_of_the_request_replaces_that_of_the_model(make, tmp_path):
+def test_repetition_penalty_of_the_request_replaces_that_of_the_model(make, tmp_path):
     plain = build("GPT2", GPT)
     folder = make.folder(tmp_path / "plain", plain, make.tokenizer())
     plain.generation_config.repetition_penalty = 1.5
@@ -219,7 +219,7 @@ def test_a_penalty_of_the_request_replaces_that_of_the_model(make, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["Llama", "Rwkv", "Phi3"])
-def test_drawn_answers_do_not_depend_on_the_batch(name, make, tmp_path):
+def test_sampled_answers_do_not_depend_on_the_batch(name, make, tmp_path):
     plain = build(name, (ENGINE | GENERATE)[name])
     model = LocalTransformers(make.folder(tmp_path, plain, make.tokenizer()))
     requests = [ask(text, temperature=1.0, n=2, seed=3) for text in CONTEXTS]
@@ -268,7 +268,7 @@ def t5(make, tmp_path):
     return plain, tokenizer, make.folder(tmp_path, plain, tokenizer)
 
 
-def test_an_encoder_decoder_model_is_asked_by_generate(t5):
+def test_encoder_decoder_model_answers_with_its_own_generate(t5):
     import torch
 
     plain, tokenizer, folder = t5
@@ -283,7 +283,7 @@ def test_an_encoder_decoder_model_is_asked_by_generate(t5):
         assert list(output.candidates[0].token_ids) == out
 
 
-def test_an_encoder_decoder_model_weighs_what_its_decoder_says(t5):
+def test_encoder_decoder_likelihoods_equal_those_of_the_model(t5):
     import torch
 
     plain, tokenizer, folder = t5

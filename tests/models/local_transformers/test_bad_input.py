@@ -1,4 +1,4 @@
-"""Bad input of local models: one line with the fix, before a row is asked."""
+"""Errors for bad input of local models: one line with a fix, before the first request."""
 
 import shutil
 
@@ -61,7 +61,7 @@ def test_an_adapter_of_another_base_is_refused(llama_folder, make, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_bad_input_ends_a_run_before_rows_are_asked(copy, tmp_path, capsys):
+def test_bad_input_ends_a_run_before_the_first_request(copy, tmp_path, capsys):
     for file in copy.glob("tokenizer*"):
         file.unlink()
     (tmp_path / "rows.jsonl").write_text('{"question": "2+2?", "answer": "4"}\n')
@@ -82,7 +82,7 @@ def test_bad_input_ends_a_run_before_rows_are_asked(copy, tmp_path, capsys):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_notes_which_models_are_asked_by_generate(make, tmp_path):
+def test_run_notes_list_models_that_use_their_own_generate(make, tmp_path):
     from transformers import BloomConfig, BloomForCausalLM
 
     import assay

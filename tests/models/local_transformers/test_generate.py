@@ -1,4 +1,4 @@
-"""Generation: the same text as transformers writes, whatever else is written at the same time."""
+"""Generated text equals that of transformers, whatever else is in the batch."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def some(count=7, **options):
 
 
 def favoured(logits, token):
-    """Logits by which a token is always chosen."""
+    """Return logits for which this token is always chosen."""
     changed = logits.clone()
     changed[..., token] = 1e4
     return changed
@@ -50,7 +50,7 @@ def test_greedy_answers_are_those_of_transformers(llama, plain_llama):
         )
 
 
-def test_what_is_not_drawn_is_written_once_however_often_it_is_asked_for(llama):
+def test_greedy_answer_is_generated_once_for_several_candidates(llama):
     llama.load()
     costs, answers = [], []
     for count in (1, 3):
@@ -66,7 +66,9 @@ def test_what_is_not_drawn_is_written_once_however_often_it_is_asked_for(llama):
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 64])
-def test_an_answer_does_not_depend_on_its_neighbours(llama, llama_folder, rows):
+def test_answer_does_not_depend_on_other_requests_in_the_batch(
+    llama, llama_folder, rows
+):
     from assay.models.local_transformers import LocalTransformers
 
     other = LocalTransformers(str(llama_folder), batch_size=rows)
@@ -76,7 +78,7 @@ def test_an_answer_does_not_depend_on_its_neighbours(llama, llama_folder, rows):
     )
 
 
-def test_a_shared_beginning_is_computed_once_and_finished_rows_cost_nothing(llama):
+def test_shared_prefix_is_computed_once_and_finished_answers_cost_no_tokens(llama):
     requests = some()
     llama.load()
     before = llama.counted.tokens
@@ -86,12 +88,12 @@ def test_a_shared_beginning_is_computed_once_and_finished_rows_cost_nothing(llam
     written = sum(len(output.candidates[0].token_ids) for output in outputs)
     shared = len(HEADER) + len("Question ")
     own = sum(len(request.prompt.text) - shared for request in requests)
-    # The last token of an answer is written and not read; "x", "xx" … are shared too.
+    # The last token of an answer is never read; "x", "xx" … are shared too.
     computed = llama.counted.tokens - before
     assert shared + written < computed <= shared + own + written - len(requests)
 
 
-def test_drawn_answers_are_the_same_alone_and_together(llama):
+def test_sampled_answers_are_the_same_alone_and_in_a_batch(llama):
     requests = some(temperature=1.0, top_p=0.9, top_k=50, n=3, seed=7)
 
     together = llama.generate(requests)
@@ -102,7 +104,7 @@ def test_drawn_answers_are_the_same_alone_and_together(llama):
     assert len({candidate.text for candidate in together[-1].candidates}) == 3
 
 
-def test_another_seed_draws_another_answer(llama):
+def test_another_seed_samples_another_answer(llama):
     one, other = (
         llama.generate([ask("abc", temperature=1.0, max_tokens=10, seed=seed)])[0].text
         for seed in (1, 2)
@@ -111,7 +113,7 @@ def test_another_seed_draws_another_answer(llama):
     assert one != other
 
 
-def test_drawing_only_from_the_top_is_greedy(llama):
+def test_sampling_from_only_the_top_token_is_greedy(llama):
     greedy = llama.generate([ask("abc", max_tokens=8)])[0].text
 
     for narrow in ({"top_k": 1}, {"top_p": 1e-6}, {"min_p": 1.0}):
@@ -156,14 +158,14 @@ def test_a_stop_string_that_is_a_special_token_ends_the_answer(llama):
     assert stopped.text == ""
 
 
-def test_an_answer_cut_by_the_limit_says_length_and_counts_its_tokens(llama):
+def test_answer_cut_by_the_token_limit_has_stop_reason_length(llama):
     [output] = llama.generate([ask("abc", max_tokens=3)])
 
     assert output.stop_reason == "length"
     assert (output.usage.input_tokens, output.usage.output_tokens) == (3, 3)
 
 
-def test_logprobs_come_with_as_many_alternatives_as_asked(llama, plain_llama):
+def test_logprobs_have_the_requested_number_of_alternatives(llama, plain_llama):
     import torch
 
     [output] = llama.generate([ask("abc", max_tokens=2, logprobs=3)])
@@ -193,7 +195,7 @@ def test_a_penalty_keeps_the_model_from_repeating_itself(llama):
     assert len(set(held)) >= len(set(free))
 
 
-def test_a_prompt_that_does_not_fit_is_refused_or_cut_as_asked(llama_folder):
+def test_prompt_longer_than_the_context_is_refused_or_cut(llama_folder):
     from assay.models.local_transformers import LocalTransformers
 
     refusing = LocalTransformers(str(llama_folder), context=20)
@@ -207,7 +209,7 @@ def test_a_prompt_that_does_not_fit_is_refused_or_cut_as_asked(llama_folder):
     assert cut.usage.input_tokens == 16
 
 
-def test_numbers_that_are_not_finite_are_a_failure_and_not_an_answer(llama):
+def test_logits_that_are_not_finite_fail_the_sample(llama):
     import torch
 
     llama.load()
@@ -219,12 +221,12 @@ def test_numbers_that_are_not_finite_are_a_failure_and_not_an_answer(llama):
     assert output.error.kind == "non_finite"
 
 
-def test_an_option_no_local_model_has_is_refused(llama):
+def test_unsupported_generation_option_is_refused(llama):
     with pytest.raises(UsageError, match="no generation option 'reasoning_effort'"):
         llama.generate([ask("a", reasoning_effort="high")])
 
 
-def test_fewer_rows_are_written_at_once_when_memory_runs_out(llama):
+def test_fewer_answers_are_generated_at_once_when_memory_runs_out(llama):
     import torch
 
     requests = [
@@ -269,7 +271,7 @@ def test_a_prompt_that_does_not_fit_into_memory_fails_alone(llama):
     assert "400 + 4 tokens; fix: a smaller max_tokens" in failed.error.message
 
 
-def test_rows_of_the_next_batch_begin_before_the_first_batch_ends(llama):
+def test_answers_of_the_next_batch_start_before_the_first_batch_ends(llama):
     loaded = llama._ready()
     first, second = (
         loaded.prepare_generate([ask(text, max_tokens=count)])
@@ -286,7 +288,7 @@ def test_rows_of_the_next_batch_begin_before_the_first_batch_ends(llama):
     assert texts([output]) == texts(llama.generate([ask("second", max_tokens=4)]))
 
 
-def test_more_rows_than_slots_are_written_in_turns(llama, llama_folder):
+def test_answers_wait_for_a_slot_if_there_are_too_few(llama, llama_folder):
     from assay.models.local_transformers import LocalTransformers
 
     requests = [
@@ -298,7 +300,7 @@ def test_more_rows_than_slots_are_written_in_turns(llama, llama_folder):
     assert few._loaded.engine.generator.cache.count == 3
 
 
-def test_a_longer_row_makes_longer_slots(llama, llama_folder):
+def test_slots_grow_for_a_longer_answer(llama, llama_folder):
     from assay.models.local_transformers import LocalTransformers
 
     fresh = LocalTransformers(str(llama_folder))
@@ -342,7 +344,7 @@ def test_options_of_the_former_engine_are_deprecated(llama_folder, option, value
         LocalTransformers(str(llama_folder), **{option: value})
 
 
-def test_one_sample_of_numbers_that_are_not_finite_does_not_spoil_the_next(
+def test_logits_that_are_not_finite_do_not_affect_the_next_sample(
     llama_folder,
 ):
     import torch
@@ -363,7 +365,7 @@ def test_one_sample_of_numbers_that_are_not_finite_does_not_spoil_the_next(
     assert texts([whole]) == texts([clean])
 
 
-def test_the_middle_of_a_prompt_is_dropped_when_asked(llama_folder):
+def test_truncate_middle_drops_the_middle_of_a_prompt(llama_folder):
     from assay.models.local_transformers import LocalTransformers
 
     cutting = LocalTransformers(str(llama_folder), context=20, truncate="middle")
@@ -377,7 +379,7 @@ def test_the_middle_of_a_prompt_is_dropped_when_asked(llama_folder):
 
 
 @pytest.mark.parametrize("policy", ["left", "middle"])
-def test_the_models_own_limit_takes_at_most_half_of_the_context_from_a_prompt(
+def test_max_tokens_of_the_model_reserves_at_most_half_of_the_context(
     llama_folder, policy
 ):
     from assay.models.local_transformers import LocalTransformers
@@ -391,14 +393,14 @@ def test_the_models_own_limit_takes_at_most_half_of_the_context_from_a_prompt(
 
 
 @pytest.mark.parametrize(("asked", "kept"), [(4, 44), (30, 18), (40, 12), (512, 12)])
-def test_an_answer_gets_the_room_that_was_asked_for_up_to_three_quarters_of_the_context(
+def test_max_tokens_of_the_request_reserves_at_most_three_quarters_of_the_context(
     llama_folder, asked, kept
 ):
     from assay.models.local_transformers import LocalTransformers
 
     model = LocalTransformers(str(llama_folder), context=48, truncate="left")
 
-    # One token less than the context, and far more.
+    # One token less than the context, and many more.
     for length in (47, 100):
         [cut] = model.generate([ask("x" * length, max_tokens=asked)])
 
@@ -421,7 +423,7 @@ def test_an_answer_cut_by_the_context_is_marked(llama_folder):
     assert stopped.stop_reason == "stop" and stopped.details == {}
 
 
-def test_messages_that_the_chat_template_refuses_fail_their_sample_alone(
+def test_messages_refused_by_the_chat_template_fail_only_their_sample(
     llama_folder, tmp_path
 ):
     import assay
@@ -456,9 +458,7 @@ def layer():
 
 @pytest.mark.parametrize("free", [0, 1 << 30])
 @pytest.mark.parametrize("count", [1, 3, 4, 7, 12, 16, 17, 64, 65])
-def test_a_few_rows_get_the_same_from_laid_out_weights_and_in_a_filled_block(
-    layer, count, free
-):
+def test_repacked_weights_and_padded_blocks_give_the_same_products(layer, count, free):
     import torch
 
     from assay.models.local_transformers.few_rows import (
@@ -481,7 +481,7 @@ def test_a_few_rows_get_the_same_from_laid_out_weights_and_in_a_filled_block(
     assert (layer.forward.laid_out is not None) == is_laid_out
 
 
-def test_laid_out_weights_are_given_back_when_memory_runs_out(layer):
+def test_repacked_weights_are_freed_when_memory_runs_out(layer):
     import torch
 
     from assay.models.local_transformers.few_rows import (
@@ -503,9 +503,7 @@ def test_laid_out_weights_are_given_back_when_memory_runs_out(layer):
     assert all(torch.allclose(found, usual, atol=1e-6) for found in again)
 
 
-def test_a_torch_without_products_from_laid_out_weights_fills_blocks(
-    layer, monkeypatch
-):
+def test_blocks_are_padded_if_torch_cannot_repack_weights(layer, monkeypatch):
     import torch
 
     from assay.models.local_transformers import few_rows

@@ -1,4 +1,4 @@
-"""GGUF files read by transformers: tiny ones with random weights, whole, tied and with a tensor missing."""
+"""GGUF files read by transformers: tiny random models, complete, tied, or without a tensor."""
 
 import importlib.util
 
@@ -23,7 +23,7 @@ SHAPES = {
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
-    """Writes a Llama of one layer, one token a byte, without some of its tensors."""
+    """Write a one-layer Llama with byte tokens, without some of its tensors."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def write(*without):
@@ -72,11 +72,11 @@ def answer(file):
 
 
 @pytest.mark.parametrize("without", [(), ("output.weight",)], ids=["whole", "tied"])
-def test_a_file_with_all_its_tensors_answers(written, without):
+def test_gguf_file_with_all_tensors_answers(written, without):
     assert len(answer(written(*without)).token_ids) == 3
 
 
-def test_a_file_that_lacks_a_tensor_is_a_model_error_that_names_it_and_is_not_kept(
+def test_gguf_file_without_a_tensor_is_a_model_error_and_is_not_cached(
     written, tmp_path
 ):
     file = written("blk.0.ffn_down.weight")

@@ -1,4 +1,4 @@
-"""Likelihoods against the plain model, and the tokens they cost."""
+"""Likelihoods compared with the plain model, and the number of tokens computed for them."""
 
 import random
 
@@ -21,7 +21,7 @@ def rolling(text):
 
 
 def expected(model, tokens, start):
-    """Log-probability of all tokens from `start` on, computed one sequence at a time."""
+    """Return the log-probability of all tokens from `start` on, from one plain forward pass."""
     import torch
 
     with torch.inference_mode():
@@ -31,7 +31,7 @@ def expected(model, tokens, start):
     return sum(logprobs[at - 1, tokens[at]].item() for at in range(start, len(tokens)))
 
 
-def test_options_have_the_likelihood_the_plain_model_gives_them(llama, plain_llama):
+def test_likelihoods_equal_those_of_the_plain_model(llama, plain_llama):
     llama.load()
     tokenizer = llama._loaded.renderer.tokenizer
     asked = [
@@ -53,7 +53,7 @@ def test_options_have_the_likelihood_the_plain_model_gives_them(llama, plain_lla
             assert found.tokens == len(text)
 
 
-def test_a_common_header_and_each_question_are_computed_once(llama):
+def test_common_header_and_each_question_are_computed_once(llama):
     asked = [weigh(f"{HEADER}Question {n}: what?", " yes", " no") for n in range(10)]
     before = llama.counted.tokens
 
@@ -65,7 +65,7 @@ def test_a_common_header_and_each_question_are_computed_once(llama):
     assert llama.counted.tokens - before == shared + 10 * own
 
 
-def test_letters_after_one_context_take_one_pass_over_the_context(llama):
+def test_letters_after_one_context_need_one_pass_over_the_context(llama):
     before = llama.counted.tokens, llama.counted.passes
 
     llama.likelihood([weigh("Which one is it?", "A", "B", "C", "D")])
@@ -74,7 +74,7 @@ def test_letters_after_one_context_take_one_pass_over_the_context(llama):
     assert llama.counted.passes - before[1] == 1
 
 
-def test_the_next_hand_over_finds_the_header_already_computed(llama):
+def test_next_batch_uses_the_cached_header(llama):
     def some(first):
         return [
             weigh(f"{HEADER}{n} and so on?", " yes", " no")
@@ -94,9 +94,7 @@ def test_the_next_hand_over_finds_the_header_already_computed(llama):
 
 
 @pytest.mark.parametrize(("pack", "segment"), [(1024, 256), (64, 16), (16, 4)])
-def test_how_much_is_computed_at_once_changes_nothing(
-    llama, plain_llama, pack, segment
-):
+def test_likelihoods_do_not_depend_on_the_budget(llama, plain_llama, pack, segment):
     from assay.models.local_transformers.engine import Budget
 
     llama.load()
@@ -122,7 +120,7 @@ def test_how_much_is_computed_at_once_changes_nothing(
             )
 
 
-def test_greedy_says_whether_the_model_would_have_written_it(llama):
+def test_is_greedy_is_true_for_the_most_probable_continuation(llama):
     from assay.core import GenerateOptions
 
     prompt = Prompt((Message.of("", "Go on:"),))
@@ -140,7 +138,7 @@ def test_greedy_says_whether_the_model_would_have_written_it(llama):
     assert not any(found.greedy for found in likelihoods)
 
 
-def test_a_text_is_weighed_from_its_first_token_in_windows(llama_folder, plain_llama):
+def test_long_text_is_scored_from_its_first_token_in_windows(llama_folder, plain_llama):
     from assay.models.local_transformers import LocalTransformers
 
     model = LocalTransformers(str(llama_folder), context=16)
@@ -157,7 +155,7 @@ def test_a_text_is_weighed_from_its_first_token_in_windows(llama_folder, plain_l
     assert found.logprob == pytest.approx(total, abs=1e-3)
 
 
-def test_windows_predict_each_token_once_and_the_last_one_reaches_back():
+def test_windows_predict_each_token_once_and_the_last_one_overlaps():
     from assay.models.prompting.pairs import windows
 
     pairs = windows(list(range(10)), 99, 4)
@@ -174,14 +172,14 @@ def test_windows_predict_each_token_once_and_the_last_one_reaches_back():
     ]
 
 
-def test_a_continuation_without_tokens_is_certain(llama):
+def test_continuation_without_tokens_has_likelihood_one(llama):
     found = llama.likelihood([weigh("Context", "", "a")])[0].likelihoods
 
     assert (found[0].logprob, found[0].greedy, found[0].tokens) == (0.0, True, 0)
     assert found[1].logprob < 0
 
 
-def test_blanks_at_the_end_of_a_context_belong_to_the_continuation(llama):
+def test_spaces_at_the_end_of_a_context_belong_to_the_continuation(llama):
     apart, joined = llama.likelihood(
         [weigh("Answer: ", "yes"), weigh("Answer:", " yes")]
     )
@@ -207,7 +205,9 @@ SEAMS = {
 
 @pytest.mark.parametrize("seam", SEAMS)
 @pytest.mark.parametrize("adds_bos", [False, True])
-def test_a_token_across_the_seam_belongs_to_the_continuation(make, seam, adds_bos):
+def test_token_that_spans_context_and_continuation_belongs_to_the_continuation(
+    make, seam, adds_bos
+):
     context, continuation, before, after = SEAMS[seam]
     tokenizer = make.tokenizer(merges=MERGES, adds_bos=adds_bos)
     ids = tokenizer.convert_tokens_to_ids
@@ -219,7 +219,7 @@ def test_a_token_across_the_seam_belongs_to_the_continuation(make, seam, adds_bo
     assert pair.tokens[pair.start :] == tuple(ids(after))
 
 
-def test_what_merges_into_the_context_weighs_what_the_plain_model_gives_it(
+def test_continuation_merged_with_the_context_is_scored_like_the_plain_model(
     make, tmp_path
 ):
     from transformers import LlamaForCausalLM
@@ -251,7 +251,7 @@ def test_without_a_context_the_beginning_of_text_token_comes_first(llama, plain_
     )
 
 
-def test_a_context_that_does_not_fit_is_refused_or_cut_as_asked(llama_folder):
+def test_context_that_is_too_long_is_refused_or_cut(llama_folder):
     from assay.models.local_transformers import LocalTransformers
 
     long = "x" * 40
@@ -270,7 +270,7 @@ def test_a_context_that_does_not_fit_is_refused_or_cut_as_asked(llama_folder):
     assert len(cut.likelihoods) == 2
 
 
-def test_numbers_that_are_not_finite_are_a_failure_and_not_a_score(llama):
+def test_likelihoods_that_are_not_finite_fail_the_sample(llama):
     import torch
 
     llama.load()
@@ -282,7 +282,7 @@ def test_numbers_that_are_not_finite_are_a_failure_and_not_a_score(llama):
     assert output.error.kind == "non_finite"
 
 
-def test_the_middle_of_a_context_is_dropped_when_asked(llama_folder):
+def test_truncate_middle_drops_the_middle_of_a_context(llama_folder):
     from assay.models.local_transformers import LocalTransformers
 
     model = LocalTransformers(str(llama_folder), context=20, truncate="middle")
@@ -297,7 +297,7 @@ def test_the_middle_of_a_context_is_dropped_when_asked(llama_folder):
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_a_continuation_longer_than_the_context_fails_its_sample_alone(
+def test_continuation_longer_than_the_context_fails_only_its_sample(
     llama_folder, make, tmp_path, family
 ):
     from transformers import GPT2Config, GPT2LMHeadModel
@@ -331,7 +331,7 @@ def test_a_continuation_longer_than_the_context_fails_its_sample_alone(
     assert cut.details == {"truncated_tokens": 29}
 
 
-def test_contexts_that_the_chat_template_refuses_fail_their_sample_alone(llama_folder):
+def test_contexts_refused_by_the_chat_template_fail_only_their_sample(llama_folder):
     from assay.models.local_transformers import LocalTransformers
 
     picky = "{% if messages[0].content == 'bad' %}{{ raise_exception('not this one') }}{% endif %}x"

@@ -1,4 +1,4 @@
-"""Loading: where models come from, what they are, and every way in which that fails."""
+"""Loading: sources and kinds of models, and all ways in which loading can fail."""
 
 import importlib.util
 import json
@@ -30,7 +30,7 @@ def ask(text, **options):
     return Request(Prompt((Message.of("user", text),)), GenerateOptions(**options))
 
 
-def test_a_missing_library_is_one_line_with_its_remedy(monkeypatch):
+def test_missing_library_is_reported_with_an_install_command(monkeypatch):
     monkeypatch.setattr(loading.importlib.util, "find_spec", lambda name: None)
 
     with pytest.raises(
@@ -41,7 +41,7 @@ def test_a_missing_library_is_one_line_with_its_remedy(monkeypatch):
 
 
 @torch_only
-def test_a_folder_that_is_not_there_is_found_before_anything_is_loaded():
+def test_missing_folder_is_refused_before_loading():
     with pytest.raises(UsageError, match="no such model folder or file"):
         LocalTransformers("./nowhere")
 
@@ -53,7 +53,7 @@ def test_a_folder_without_a_configuration_is_not_a_model(tmp_path):
 
 
 @torch_only
-def test_a_hub_name_that_cannot_be_had_is_one_clear_error(monkeypatch):
+def test_hub_name_that_cannot_be_loaded_is_one_clear_error(monkeypatch):
     import huggingface_hub
 
     def offline(*_, **__):
@@ -79,7 +79,7 @@ def test_damaged_weights_are_a_model_error(llama_folder, tmp_path):
 
 
 def lacking(folder, into, *names):
-    """A copy of a model folder whose weights lack some tensors."""
+    """Copy a model folder without some tensors of its weights."""
     from safetensors.torch import load_file, save_file
 
     for file in Path(folder).iterdir():
@@ -96,9 +96,7 @@ def lacking(folder, into, *names):
 
 
 @torch_only
-def test_weights_that_lack_a_tensor_are_a_model_error_that_names_it(
-    llama_folder, tmp_path
-):
+def test_missing_tensor_is_named_in_a_model_error(llama_folder, tmp_path):
     folder = lacking(llama_folder, tmp_path, "layers.1.mlp.down_proj")
 
     with pytest.raises(
@@ -120,7 +118,7 @@ def test_many_missing_tensors_are_counted(llama_folder, tmp_path):
 
 
 @torch_only
-def test_a_head_that_is_tied_to_the_embeddings_is_not_missing(make, tmp_path):
+def test_head_tied_to_the_embeddings_is_not_missing(make, tmp_path):
     from safetensors.torch import load_file
     from transformers import LlamaForCausalLM
 
@@ -134,7 +132,7 @@ def test_a_head_that_is_tied_to_the_embeddings_is_not_missing(make, tmp_path):
 
 
 @torch_only
-def test_embeddings_that_the_head_is_tied_to_are_missing(make, tmp_path):
+def test_missing_embeddings_with_a_tied_head_are_reported(make, tmp_path):
     from transformers import LlamaForCausalLM
 
     whole, folder = tmp_path / "whole", tmp_path / "lacking"
@@ -150,9 +148,7 @@ def test_embeddings_that_the_head_is_tied_to_are_missing(make, tmp_path):
 
 
 @torch_only
-def test_a_class_that_does_more_after_loading_is_loaded_all_the_same(
-    llama_folder, monkeypatch
-):
+def test_class_that_post_processes_its_model_can_be_loaded(llama_folder, monkeypatch):
     from transformers import LlamaForCausalLM
 
     usual = LlamaForCausalLM.from_pretrained.__func__
@@ -176,7 +172,7 @@ def test_a_class_that_does_more_after_loading_is_loaded_all_the_same(
 
 @pytest.fixture
 def copies_alive(monkeypatch):
-    """How many earlier copies were in memory at each load, by a class that does more after loading."""
+    """Count earlier copies in memory at each load by a class that post-processes its model."""
     import weakref
 
     from transformers import LlamaForCausalLM
@@ -197,14 +193,14 @@ def copies_alive(monkeypatch):
 
 
 @torch_only
-def test_a_model_that_is_loaded_again_is_in_memory_once(llama_folder, copies_alive):
+def test_model_that_is_loaded_twice_is_in_memory_once(llama_folder, copies_alive):
     LocalTransformers(str(llama_folder)).load()
 
     assert copies_alive == [0, 0]
 
 
 @torch_only
-def test_missing_weights_of_a_class_that_does_more_after_loading_are_named(
+def test_missing_weights_of_a_class_that_post_processes_its_model_are_named(
     llama_folder, tmp_path, copies_alive
 ):
     folder = lacking(llama_folder, tmp_path, "layers.1.mlp.down_proj")
@@ -220,7 +216,7 @@ def test_missing_weights_of_a_class_that_does_more_after_loading_are_named(
 
 @torch_only
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_positions_that_a_model_computes_itself_are_not_missing(
+def test_position_tensors_that_a_model_computes_are_not_missing(
     whisper, tmp_path, dtype
 ):
     import torch
@@ -243,7 +239,7 @@ def test_positions_that_a_model_computes_itself_are_not_missing(
         ("qwen2_audio", "audio_tower.embed_positions"),
     ],
 )
-def test_positions_that_a_model_does_not_compute_are_missing(
+def test_position_tensors_that_a_model_cannot_compute_are_missing(
     request, tmp_path, name, lost
 ):
     folder = lacking(request.getfixturevalue(name).path, tmp_path, lost)
@@ -253,7 +249,7 @@ def test_positions_that_a_model_does_not_compute_are_missing(
 
 
 @torch_only
-def test_code_that_comes_with_a_model_does_not_run_unasked(llama_folder, tmp_path):
+def test_code_of_a_model_does_not_run_without_permission(llama_folder, tmp_path):
     for file in Path(llama_folder).iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     config = json.loads((tmp_path / "config.json").read_text())
@@ -284,7 +280,7 @@ def test_an_unknown_dtype_or_policy_is_refused(llama_folder):
 
 
 @torch_only
-def test_the_identity_follows_the_weights_and_not_the_place(llama_folder, tmp_path):
+def test_identity_depends_on_the_weights_and_not_on_the_folder(llama_folder, tmp_path):
     copy = tmp_path / Path(llama_folder).name
     copy.mkdir()
     for file in Path(llama_folder).iterdir():
@@ -304,7 +300,7 @@ def test_the_identity_follows_the_weights_and_not_the_place(llama_folder, tmp_pa
 
 
 @torch_only
-def test_settings_that_only_spread_the_work_are_not_part_of_the_identity(llama_folder):
+def test_settings_that_only_distribute_work_are_not_part_of_the_identity(llama_folder):
     plain, spread = (
         LocalTransformers(str(llama_folder)),
         LocalTransformers(str(llama_folder), batch_size=8),
@@ -314,9 +310,7 @@ def test_settings_that_only_spread_the_work_are_not_part_of_the_identity(llama_f
 
 
 @torch_only
-def test_the_identity_says_in_which_precision_answers_are_computed(
-    llama_folder, tmp_path
-):
+def test_identity_contains_the_dtype_of_the_computation(llama_folder, tmp_path):
     for file in Path(llama_folder).iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     config = json.loads((tmp_path / "config.json").read_text())
@@ -336,7 +330,7 @@ def test_the_identity_says_in_which_precision_answers_are_computed(
 
 
 @torch_only
-def test_a_model_of_another_kind_is_another_model(llama_folder):
+def test_another_kind_gives_another_identity(llama_folder):
     plain, seeing = (
         LocalTransformers(str(llama_folder)),
         LocalTransformers(str(llama_folder), kind="vision"),
@@ -362,7 +356,7 @@ def test_a_model_of_another_kind_is_another_model(llama_folder):
         ),
     ],
 )
-def test_options_that_cannot_be_are_refused(llama_folder, options, what):
+def test_invalid_options_are_refused(llama_folder, options, what):
     with pytest.raises(UsageError, match=what):
         LocalTransformers(str(llama_folder), **options)
 
@@ -382,9 +376,7 @@ def test_options_that_cannot_be_are_refused(llama_folder, options, what):
         ("tpu", "unknown device 'tpu'; fix: device=cpu, or"),
     ],
 )
-def test_a_device_that_is_not_there_is_one_clear_error(
-    llama_folder, monkeypatch, device, what
-):
+def test_missing_device_is_one_clear_error(llama_folder, monkeypatch, device, what):
     import torch
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
@@ -394,7 +386,7 @@ def test_a_device_that_is_not_there_is_one_clear_error(
 
 
 @torch_only
-def test_a_second_gpu_where_there_is_one_is_one_clear_error(llama_folder, monkeypatch):
+def test_second_gpu_on_a_machine_with_one_is_one_clear_error(llama_folder, monkeypatch):
     import torch
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
@@ -406,9 +398,7 @@ def test_a_second_gpu_where_there_is_one_is_one_clear_error(llama_folder, monkey
 
 
 @torch_only
-def test_an_adapter_that_is_not_there_is_one_clear_error(
-    llama_folder, tmp_path, monkeypatch
-):
+def test_missing_adapter_is_one_clear_error(llama_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(loading.importlib.util, "find_spec", lambda name: name)
 
     with pytest.raises(
@@ -423,7 +413,7 @@ def test_an_adapter_that_is_not_there_is_one_clear_error(
 
 
 @torch_only
-def test_an_adapter_that_cannot_be_applied_is_one_clear_error(llama_folder, tmp_path):
+def test_unusable_adapter_is_one_clear_error(llama_folder, tmp_path):
     pytest.importorskip("peft", reason="pip install peft")
     (tmp_path / "adapter_config.json").write_text("{}")
 
@@ -458,7 +448,7 @@ def test_the_kind_of_a_model_follows_from_its_configuration(config, kind):
 
 
 @torch_only
-def test_half_precision_is_loaded_when_asked_for(llama_folder):
+def test_half_precision_is_loaded_on_request(llama_folder):
     import torch
 
     model = LocalTransformers(str(llama_folder), dtype="bfloat16")
@@ -515,7 +505,9 @@ def save_adapter(folder, settings, **changes):
         (3, r"has what the model has no place for: \S+layers\.2\.\S+"),
     ],
 )
-def test_an_adapter_of_another_depth_is_refused(llama_folder, tmp_path, layers, line):
+def test_adapter_of_a_model_with_other_layers_is_refused(
+    llama_folder, tmp_path, layers, line
+):
     from peft import LoraConfig
 
     settings = LoraConfig(r=4, target_modules=["q_proj", "v_proj"])
@@ -539,7 +531,7 @@ def test_an_adapter_of_another_depth_is_refused(llama_folder, tmp_path, layers, 
     ],
     ids=["embeddings", "head", "both", "tied", "tokens"],
 )
-def test_an_adapter_of_tied_weights_answers_as_before_it_is_merged(
+def test_merged_adapter_of_tied_weights_gives_the_same_answers(
     make, tmp_path, settings
 ):
     import torch
@@ -572,7 +564,7 @@ def test_an_adapter_of_tied_weights_answers_as_before_it_is_merged(
 
 @torch_only
 @pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="pip install peft")
-def test_an_adapter_that_cannot_be_merged_says_which_can(llama_folder, tmp_path):
+def test_error_for_an_unmergeable_adapter_lists_mergeable_kinds(llama_folder, tmp_path):
     from peft import PromptTuningConfig
 
     adapter = save_adapter(
@@ -587,7 +579,7 @@ def test_an_adapter_that_cannot_be_merged_says_which_can(llama_folder, tmp_path)
 
 
 @torch_only
-def test_a_chat_template_of_ones_own_replaces_the_models(llama_folder):
+def test_chat_template_option_replaces_that_of_the_model(llama_folder):
     model = LocalTransformers(
         str(llama_folder), chat_template="{{ messages[0].content }}!"
     )
@@ -632,7 +624,7 @@ def test_the_embedded_gguf_file_is_converted_once_and_answers(tmp_path, monkeypa
 @pytest.mark.parametrize(
     "device_map", ["auto", {"": "cpu"}, {"model.embed_tokens": "cpu", "": "cpu"}]
 )
-def test_layers_spread_by_a_device_map_give_the_same_answers(llama_folder, device_map):
+def test_device_map_does_not_change_answers(llama_folder, device_map):
     usual = LocalTransformers(str(llama_folder)).generate([ask("abc", max_tokens=5)])
 
     spread = LocalTransformers(
@@ -691,7 +683,7 @@ def test_a_chat_template_is_found_in_each_possible_file(llama_folder, tmp_path, 
         (4, 80 << 30, {"device_map": "balanced"}, 1, "balanced"),
     ],
 )
-def test_a_model_is_copied_to_every_gpu_or_spread_over_all_of_them(
+def test_model_is_copied_to_every_gpu_or_spread_over_all(
     llama_folder, monkeypatch, gpus, memory, options, copies, spread
 ):
     from assay.models.local_transformers import loading
@@ -736,7 +728,7 @@ def test_a_run_has_one_replica_for_each_gpu(llama_folder, tmp_path, monkeypatch)
 
 @torch_only
 def test_a_model_is_imported_without_scipy_and_scikit_learn():
-    # In a process of its own: other tests import both.
+    # In a new process, because other tests import both.
     code = (
         "import sys\n"
         "from assay.models.local_transformers.loading import import_transformers\n"

@@ -1,4 +1,4 @@
-"""What models that see and hear answer, shared and plainly: penalties, too little room, and numbers that are none."""
+"""Answers of media models, with and without sharing: penalties, limits, NaN values."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def medium(name):
 
 
 def spoil(module):
-    """Makes what a part of a model computes no number."""
+    """Make a part of a model return NaN."""
     import torch
 
     with torch.no_grad():
@@ -27,7 +27,7 @@ def spoil(module):
 
 
 def spoil_one(model, requests, wrong):
-    """Makes one image of several overflow in a LLaVA's encoder."""
+    """Make one of several images overflow in the encoder of a LLaVA."""
     import torch
 
     pixels = model._ready().renderer.inputs(requests[wrong].prompt)["pixel_values"][0]
@@ -37,7 +37,7 @@ def spoil_one(model, requests, wrong):
             if torch.equal(own.cpu(), pixels):
                 found.last_hidden_state[row] = float("inf")
                 for state in found.hidden_states or ():
-                    if state is not None:  # layers that nothing reads are left out
+                    if state is not None:  # unused layers are left out
                         state[row] = float("inf")
         return found
 
@@ -67,9 +67,7 @@ def test_logits_that_are_not_finite_are_a_failure(name, way, temperature, reques
 
 
 @pytest.mark.parametrize("temperature", [None, 1.0])
-def test_weights_that_are_not_finite_when_they_are_loaded_are_a_failure_of_each_sample(
-    llava, tmp_path, temperature
-):
+def test_weights_that_are_not_finite_fail_each_sample(llava, tmp_path, temperature):
     from transformers import AutoProcessor, LlavaForConditionalGeneration
 
     broken = LlavaForConditionalGeneration.from_pretrained(llava.path)
@@ -86,7 +84,7 @@ def test_weights_that_are_not_finite_when_they_are_loaded_are_a_failure_of_each_
 
 
 @pytest.mark.parametrize("seconds", [1.0, 65.0])
-def test_a_transcript_whose_logits_are_not_finite_is_a_failure(whisper, seconds):
+def test_transcript_with_logits_that_are_not_finite_is_a_failure(whisper, seconds):
     whisper._ready().model.generation_config.no_timestamps_token_id = 300
     spoil(whisper._loaded.model.get_encoder())
 
@@ -96,7 +94,7 @@ def test_a_transcript_whose_logits_are_not_finite_is_a_failure(whisper, seconds)
 
 
 @WAYS
-def test_one_image_that_overflows_fails_alone(llava, way):
+def test_image_that_overflows_fails_only_its_sample(llava, way):
     model = way(llava)
     questions = {"red": "What?", "blue": "What is it?", "green": "Who?"}
     asked = [ask(picture(color), text) for color, text in questions.items()]
@@ -130,10 +128,10 @@ def test_one_image_that_overflows_fails_alone(llava, way):
 @pytest.mark.parametrize(
     "penalty", ["frequency_penalty", "presence_penalty", "repetition_penalty"]
 )
-def test_a_penalty_keeps_a_model_from_saying_the_same_again(name, penalty, request):
+def test_penalty_prevents_repetition_after_media(name, penalty, request):
     model = request.getfixturevalue(name)
     content = (medium(name),) if name == "whisper" else (medium(name), "What?")
-    # So large that no token is written twice, save one whose logit is not positive, which is multiplied.
+    # So large that no token is generated twice.
     size = 1e6 if penalty != "repetition_penalty" else 1e4
 
     asked = ask(*content, max_tokens=12, **{penalty: size})
@@ -147,7 +145,7 @@ def test_a_penalty_keeps_a_model_from_saying_the_same_again(name, penalty, reque
     assert len(set(own)) == len(own)
 
 
-def test_penalties_that_a_models_own_way_of_writing_takes_no_notice_of_are_refused(
+def test_penalties_that_the_models_own_generate_ignores_are_refused(
     janus,
 ):
     penalised, usual = (
@@ -165,7 +163,7 @@ def test_penalties_that_a_models_own_way_of_writing_takes_no_notice_of_are_refus
 
 
 @WAYS
-def test_penalties_are_those_of_what_was_written_and_small_ones_count(llava, way):
+def test_penalties_count_generated_tokens_only(llava, way):
     import torch
 
     model = way(llava)
@@ -215,7 +213,7 @@ def test_an_answer_cut_by_the_context_is_marked(name, way, request):
 
 
 @WAYS
-def test_an_answer_that_ends_by_itself_was_not_squeezed(llava, way):
+def test_answer_that_ends_at_an_end_token_is_not_marked_as_squeezed(llava, way):
     [usual] = llava.generate([ask(picture("red"), "What?")])
     model = way(LocalTransformers(llava.path, context=usual.usage.input_tokens + 3))
 
@@ -225,7 +223,7 @@ def test_an_answer_that_ends_by_itself_was_not_squeezed(llava, way):
 
 
 def ends_after(model, tokens):
-    """Makes a speech model end each turn after so many tokens."""
+    """Make a speech model end each turn after this number of tokens."""
     steps = 0
 
     def end(_, given, out):
@@ -244,7 +242,7 @@ def ends_after(model, tokens):
 
 
 @pytest.mark.parametrize("tokens", [0, 2, 1000])
-def test_a_transcript_ends_by_itself_or_at_the_end_of_the_context(whisper, tokens):
+def test_transcript_ends_at_an_end_token_or_at_the_context_limit(whisper, tokens):
     ends_after(whisper, tokens)
     sounds = [sound(440), sound(2000)]
 
@@ -262,7 +260,7 @@ def test_a_transcript_ends_by_itself_or_at_the_end_of_the_context(whisper, token
 
 
 @pytest.mark.parametrize("tokens", [2, 1000])
-def test_a_long_transcript_was_squeezed_where_one_of_its_turns_was(whisper, tokens):
+def test_long_transcript_is_squeezed_if_one_of_its_turns_is(whisper, tokens):
     whisper._ready().model.generation_config.no_timestamps_token_id = 300
     ends_after(whisper, tokens)
 
@@ -279,9 +277,7 @@ def test_a_long_transcript_was_squeezed_where_one_of_its_turns_was(whisper, toke
     ] * 2
 
 
-def test_a_run_counts_the_answers_of_a_media_model_that_had_too_little_room(
-    llava, tmp_path
-):
+def test_run_counts_squeezed_answers_of_a_media_model(llava, tmp_path):
     import assay
 
     seen = Prompt((Message.of("user", picture("red"), "What?"),))
@@ -331,7 +327,7 @@ def test_a_stop_string_that_is_a_special_token_ends_the_answer(name, way, reques
     )
 
 
-def test_logprobs_that_no_model_of_media_reports_are_refused(llava):
+def test_logprobs_of_media_models_are_refused(llava):
     with pytest.raises(
         UsageError,
         match=r"reports no log-probabilities of what it writes; fix: leave logprobs out",

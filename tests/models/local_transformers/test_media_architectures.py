@@ -1,4 +1,4 @@
-"""Architectures that treat images in other ways: shared where that gives the same numbers, else asked plainly."""
+"""Media architectures: prefixes are shared only if that gives the same numbers."""
 
 import pytest
 
@@ -107,7 +107,7 @@ def gemma3(make, folder):
     )
     model = make.model(known.Gemma3ForConditionalGeneration, config)
     with torch.no_grad():
-        # Made as zeros, it would hide every picture.
+        # If it were zero, images would have no effect.
         model.model.multi_modal_projector.mm_input_projection_weight.normal_()
     images = known.Gemma3ImageProcessorPil(size={"height": 28, "width": 28})
     make.folder(
@@ -173,7 +173,7 @@ def build(name, make, folder):
 
 
 @pytest.mark.parametrize("name", REASONS)
-def test_every_architecture_gives_the_numbers_and_texts_of_the_plain_way(
+def test_media_architectures_give_the_numbers_and_texts_of_the_plain_model(
     name, make, tmp_path
 ):
     model = build(name.split(",")[0], make, tmp_path)

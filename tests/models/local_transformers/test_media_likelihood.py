@@ -1,4 +1,4 @@
-"""Letters weighed after images: as transformers computes them over the model's own chat template, by hand."""
+"""Likelihoods of letters after images, compared with transformers by hand."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ SIZES = {"red": (56, 56), "blue": (28, 56)}
 
 
 def by_hand(model, pillows, letters):
-    """Sums of log-probabilities, from the processor's template and one forward pass for each letter."""
+    """Return summed log-probabilities from the processor's template and one pass per letter."""
     import torch
 
     loaded = model._loaded
@@ -65,7 +65,7 @@ def by_hand(model, pillows, letters):
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl"])
-def test_letters_after_two_interleaved_images_weigh_what_transformers_says(
+def test_likelihoods_after_interleaved_images_equal_those_of_transformers(
     name, request
 ):
     model = request.getfixturevalue(name)
@@ -83,7 +83,7 @@ def test_letters_after_two_interleaved_images_weigh_what_transformers_says(
     assert model._loaded.renderer.text(prompt) == text
 
 
-def test_a_completion_has_the_models_own_marks_around_each_image(qwen2_vl):
+def test_completion_has_the_models_placeholders_for_each_image(qwen2_vl):
     images = tuple(picture(color, size) for color, size in SIZES.items())
     prompt = Prompt(
         (Message.of("", *images, "Question: which? Answer:"),),
@@ -101,7 +101,7 @@ def test_a_completion_has_the_models_own_marks_around_each_image(qwen2_vl):
 
 
 def blank_first(make, path, folder, **changes):
-    """The same weights with a tokenizer that puts a blank before a text, as those of Llama and Mistral do."""
+    """Copy a model with a tokenizer that adds a space before a text, like that of Llama."""
     from tokenizers import pre_tokenizers
 
     shutil.copytree(path, folder)
@@ -118,7 +118,7 @@ def blank_first(make, path, folder, **changes):
 
 
 def joined_by_hand(model, text, pillows, letters, weighed):
-    """Sums over the last tokens, context and letter encoded together by the processor."""
+    """Return log-probabilities with context and letter encoded together by the processor."""
     import torch
 
     loaded, found = model._loaded, []
@@ -140,7 +140,7 @@ def joined_by_hand(model, text, pillows, letters, weighed):
 
 @pytest.mark.parametrize("shares", [True, False])
 @pytest.mark.parametrize("has_image", [True, False])
-def test_a_letter_is_weighed_as_it_is_encoded_behind_its_prompt(
+def test_letter_is_tokenized_together_with_its_prompt(
     llava, make, tmp_path, shares, has_image
 ):
     model = blank_first(make, llava.path, tmp_path / "blank")
@@ -163,9 +163,7 @@ def test_a_letter_is_weighed_as_it_is_encoded_behind_its_prompt(
 
 
 @pytest.mark.parametrize("shares", [True, False])
-def test_a_blank_at_the_end_of_the_prompt_is_one_token_with_the_letter(
-    llava, make, tmp_path, shares
-):
+def test_space_at_the_end_of_the_prompt_joins_the_letter(llava, make, tmp_path, shares):
     merges = [("\u0120", "A"), ("\u0120", "B")]
     model = blank_first(make, llava.path, tmp_path / "blank", merges=merges)
     model = model if shares else plainly(model)

@@ -1,4 +1,4 @@
-"""Models that see and hear, end to end: tiny random ones of real architectures, with their own processors."""
+"""Models with image or audio input, end to end: tiny random ones with their own processors."""
 
 import json
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ from .tiny_media import ask, picture, sound, weigh, written
 pytestmark = pytest.mark.torch
 
 
-def test_an_image_changes_what_a_llava_writes_and_a_neighbour_does_not(llava):
+def test_llava_answer_depends_on_its_image_and_not_on_the_batch(llava):
     requests = [ask(picture(color), "What is it?") for color in ("red", "blue", "red")]
 
     together = written(llava.generate(requests))
@@ -24,7 +24,7 @@ def test_an_image_changes_what_a_llava_writes_and_a_neighbour_does_not(llava):
     assert together == written([llava.generate([request])[0] for request in requests])
 
 
-def test_a_llava_weighs_answers_after_an_image(llava):
+def test_llava_scores_continuations_after_an_image(llava):
     import torch
 
     prompt = Prompt(
@@ -56,7 +56,7 @@ def test_several_images_and_words_between_them_keep_their_order(llava):
     assert first != second
 
 
-def test_the_examples_of_a_header_are_decoded_once(llava, monkeypatch):
+def test_images_of_few_shot_examples_are_decoded_once(llava, monkeypatch):
     from assay.models.local_transformers import media_prompts
 
     decoded, usual = [], media_prompts.decode_image
@@ -75,13 +75,13 @@ def test_the_examples_of_a_header_are_decoded_once(llava, monkeypatch):
     assert len(llava._loaded.renderer._last) == media_prompts.REMEMBERED
 
 
-def test_a_completion_marks_its_image_at_its_position(llava):
+def test_completion_has_a_placeholder_at_the_position_of_its_image(llava):
     prompt = Prompt((Message.of("", picture("red"), "A photo of"),))
 
     assert llava._load().renderer.text(prompt) == "<image>A photo of"
 
 
-def test_qwen2_vl_sees_images_of_any_size_without_torchvision(qwen2_vl):
+def test_qwen2_vl_reads_images_of_any_size_without_torchvision(qwen2_vl):
     requests = [
         ask(picture("red", size), "What?") for size in ((40, 30), (84, 84), (40, 30))
     ]
@@ -96,7 +96,7 @@ def test_qwen2_vl_sees_images_of_any_size_without_torchvision(qwen2_vl):
     )
 
 
-def test_qwen2_audio_hears_the_sound_in_the_chat(qwen2_audio):
+def test_qwen2_audio_reads_the_clip_in_the_chat(qwen2_audio):
     requests = [
         ask(sound(440), "What?"),
         ask(sound(2000), "What?"),
@@ -112,7 +112,7 @@ def test_qwen2_audio_hears_the_sound_in_the_chat(qwen2_audio):
     )  # tokens of one more second
 
 
-def test_a_speech_model_writes_from_the_sound_alone(whisper):
+def test_speech_model_ignores_the_text_of_the_prompt(whisper):
     outputs = whisper.generate(
         [ask(sound(440)), ask(sound(3000)), ask("ignored", sound(440))]
     )
@@ -121,20 +121,20 @@ def test_a_speech_model_writes_from_the_sound_alone(whisper):
     assert written(outputs)[0] == written(outputs)[2] != written(outputs)[1]
 
 
-def test_a_sound_of_another_rate_is_resampled(whisper):
+def test_clip_with_another_sampling_rate_is_resampled(whisper):
     [low] = whisper.generate([ask(sound(440, rate=8000))])
 
     assert low.error is None
 
 
-def test_a_prompt_without_audio_fails_alone(whisper):
+def test_prompt_without_audio_fails_only_its_sample(whisper):
     silent, heard = whisper.generate([ask("no sound"), ask(sound())])
 
     assert "takes one audio clip, this prompt has 0" in silent.error.message
     assert heard.error is None
 
 
-def test_a_broken_image_fails_its_sample_alone(llava):
+def test_broken_image_fails_only_its_sample(llava):
     broken, whole = llava.generate(
         [ask(Image(b"\x89PNG\r\n\x1a\nnothing"), "What?"), ask(picture("red"), "What?")]
     )
@@ -143,7 +143,7 @@ def test_a_broken_image_fails_its_sample_alone(llava):
     assert whole.error is None
 
 
-def test_drawn_answers_of_an_image_are_the_same_alone_and_together(llava):
+def test_sampled_answers_to_an_image_are_the_same_alone_and_in_a_batch(llava):
     requests = [
         ask(picture(c), "What?", temperature=1.0, n=2, seed=3) for c in ("red", "blue")
     ]
@@ -155,7 +155,7 @@ def test_drawn_answers_of_an_image_are_the_same_alone_and_together(llava):
     assert together[0].candidates[0] != together[0].candidates[1]
 
 
-def test_a_drawing_that_is_asked_for_with_penalties_is_refused(janus):
+def test_image_generation_with_penalties_is_refused(janus):
     prompt = Prompt((Message.of("user", "a red house"),), produces=("image",))
 
     [output] = janus.generate([Request(prompt, GenerateOptions(frequency_penalty=1.0))])
@@ -163,7 +163,7 @@ def test_a_drawing_that_is_asked_for_with_penalties_is_refused(janus):
     assert "takes no penalties; fix: ask without them" in output.error.message
 
 
-def test_a_janus_draws_as_many_images_as_asked_and_each_by_its_own_seed(janus):
+def test_janus_generates_each_image_with_its_own_seed(janus):
     prompt = Prompt((Message.of("user", "a red house"),), produces=("image",))
 
     [two] = janus.generate([Request(prompt, GenerateOptions(n=2, seed=1))])
@@ -180,7 +180,7 @@ def test_a_janus_draws_as_many_images_as_asked_and_each_by_its_own_seed(janus):
 @pytest.mark.parametrize(
     "part", ["generation_head.vision_head", "vqmodel.decoder.conv_out"]
 )
-def test_an_image_of_a_janus_that_is_not_finite_is_a_failure(janus, part, temperature):
+def test_janus_image_that_is_not_finite_is_a_failure(janus, part, temperature):
     import torch
 
     model = janus._ready().model
@@ -195,7 +195,7 @@ def test_an_image_of_a_janus_that_is_not_finite_is_a_failure(janus, part, temper
     assert output.error.kind == "non_finite" and not output.error.retryable
 
 
-def test_a_janus_also_reads_images_and_writes(janus):
+def test_janus_answers_questions_about_images(janus):
     [output] = janus.generate([ask(picture("red"), "What?")])
 
     assert output.error is None
@@ -214,7 +214,7 @@ def test_an_image_is_decoded_while_the_one_before_is_on_the_device(llava, held_d
     assert [answer.error for answer in answers] == [None, None]
 
 
-def test_what_is_left_of_the_context_is_the_same_beside_a_longer_prompt(llava):
+def test_token_limit_of_an_answer_does_not_depend_on_longer_prompts(llava):
     short, long = ask(picture("red"), "What?"), ask(picture("red"), "What is it?")
     inputs = llava._ready().renderer.inputs(short.prompt)
     tight = LocalTransformers(
@@ -227,9 +227,9 @@ def test_what_is_left_of_the_context_is_the_same_beside_a_longer_prompt(llava):
     assert [len(ids) for ids in alone] == [8, 2]
 
 
-def test_a_sound_longer_than_a_speech_model_hears_at_once_is_heard_to_its_end(whisper):
+def test_clip_longer_than_one_window_is_transcribed_to_its_end(whisper):
     seen = []
-    # Tokens from here on are time stamps, by which a long sound is gone through.
+    # Tokens from here on are timestamps, with which a long clip is read in turns.
     whisper._ready().model.generation_config.no_timestamps_token_id = 300
     whisper._loaded.model.get_encoder().register_forward_pre_hook(
         lambda *_: seen.append(1)
@@ -238,11 +238,11 @@ def test_a_sound_longer_than_a_speech_model_hears_at_once_is_heard_to_its_end(wh
     [short, long] = whisper.generate([ask(sound(440, 2.0)), ask(sound(440, 65.0))])
 
     assert (short.error, long.error) == (None, None)
-    # Thirty seconds at a time: one window for the short sound, at least three for the long one.
+    # Windows of 30 s: one for the short clip, at least three for the long one.
     assert len(seen) >= 1 + 3
 
 
-def test_a_long_sound_of_a_speech_model_without_time_stamps_is_a_failure_that_says_so(
+def test_long_clip_for_a_model_without_timestamps_is_a_failure(
     whisper,
 ):
     [short, long] = whisper.generate([ask(sound(440, 2.0)), ask(sound(440, 65.0))])
@@ -258,7 +258,7 @@ def test_a_long_sound_of_a_speech_model_without_time_stamps_is_a_failure_that_sa
 LONG = "a clip lasts 31.0 s and the model hears 30.0 s at once; fix: shorter clips, or a model that hears longer ones"
 
 
-def test_a_sound_longer_than_the_model_hears_is_never_cut(qwen2_audio):
+def test_clip_longer_than_the_limit_is_a_failure_and_not_cut(qwen2_audio):
     asked = [ask(sound(440, seconds), "what?") for seconds in (30.0, 31.0, 1.0)]
 
     whole, long, short = qwen2_audio.generate(asked)
@@ -267,7 +267,7 @@ def test_a_sound_longer_than_the_model_hears_is_never_cut(qwen2_audio):
     assert (long.error.kind, long.error.message) == ("context", LONG)
 
 
-def test_a_long_sound_beside_short_ones_is_found_too(qwen2_audio):
+def test_long_clip_among_short_ones_is_a_failure(qwen2_audio):
     several = [sound(440, 1.0), sound(300, 31.0), sound(200, 1.0)]
 
     [output] = qwen2_audio.generate([ask(*several, "what?")])
@@ -276,7 +276,7 @@ def test_a_long_sound_beside_short_ones_is_found_too(qwen2_audio):
     assert output.error.message == weighed.error.message == LONG
 
 
-def test_a_processor_that_goes_through_a_long_sound_in_pieces_cuts_nothing():
+def test_processor_that_splits_long_clips_cuts_nothing():
     import torch
 
     extractor = SimpleNamespace(hop_length=160, feature_size=80)
@@ -304,7 +304,7 @@ def test_a_processor_that_goes_through_a_long_sound_in_pieces_cuts_nothing():
     "name",
     ["Gemma3nAudioFeatureExtractor", "LasrFeatureExtractor", "WhisperFeatureExtractor"],
 )
-def test_a_sound_whose_last_frame_ends_with_it_is_heard_to_its_end(name):
+def test_clip_that_ends_with_its_last_frame_is_not_cut(name):
     import numpy
     import transformers
 
@@ -321,7 +321,7 @@ def test_a_sound_whose_last_frame_ends_with_it_is_heard_to_its_end(name):
 @pytest.mark.parametrize(
     "name", ["Gemma3nAudioFeatureExtractor", "WhisperFeatureExtractor"]
 )
-def test_a_sound_that_an_extractor_cuts_by_half_a_second_is_found(name):
+def test_clip_cut_by_half_a_second_is_a_failure(name):
     import numpy
     import transformers
 
@@ -336,7 +336,7 @@ def test_a_sound_that_an_extractor_cuts_by_half_a_second_is_found(name):
     )
 
 
-def test_a_drawing_after_an_image_is_refused(janus):
+def test_image_generation_from_an_image_is_refused(janus):
     prompt = Prompt(
         (Message.of("user", "make it blue", picture("red")),), produces=("image",)
     )
@@ -367,7 +367,7 @@ def run_over(tmp_path, model, rows):
             str(out),
         ]
     )
-    # What a model writes may hold other ends of lines than that of a file.
+    # Generated text may contain other line ends than a file.
     lines = [
         json.loads(line)
         for line in (out / "records.jsonl").read_text().split("\n")
@@ -395,7 +395,7 @@ def test_a_whole_run_over_images(name, request, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["qwen2_audio", "whisper"])
-def test_a_whole_run_over_sounds(name, request, tmp_path):
+def test_a_whole_run_over_audio_clips(name, request, tmp_path):
     model = request.getfixturevalue(name)
     for hertz in (300, 900):
         (tmp_path / f"{hertz}.wav").write_bytes(sound(hertz).data())

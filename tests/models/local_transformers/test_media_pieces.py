@@ -1,4 +1,4 @@
-"""Which tensors and tokens belong to each medium of a prompt."""
+"""Which tensors and tokens belong to each image and clip of a prompt."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def inputs(ids, **tensors):
     }
 
 
-def test_a_row_of_each_tensor_is_an_image():
+def test_each_row_of_the_tensors_is_an_image():
     import torch
 
     pixels = torch.arange(2 * 3 * 4.0).view(2, 3, 2, 2)
@@ -51,7 +51,7 @@ def test_patches_are_separated_by_their_grids():
     assert (one.positions, other.positions) == ((0,), (2, 3))
 
 
-def test_neighbours_of_one_shape_have_as_many_tokens_each():
+def test_images_of_equal_shape_have_equal_numbers_of_tokens():
     import torch
 
     pieces = separate_media(
@@ -89,7 +89,7 @@ def test_all_images_of_a_prompt_in_one_row_are_separated_by_their_runs():
     assert torch.equal(other.tensors["pixel_values"], pixels[:, 1:])
 
 
-def test_images_and_sounds_of_one_prompt_have_their_own_tokens():
+def test_images_and_clips_of_one_prompt_have_separate_tokens():
     import torch
 
     given = inputs(
@@ -108,14 +108,14 @@ def test_images_and_sounds_of_one_prompt_have_their_own_tokens():
     assert group_pieces([seen, heard, seen], 1) == [[heard], [seen], [seen]]
 
 
-def test_a_medium_without_a_token_is_refused():
+def test_media_without_a_placeholder_token_are_refused():
     import torch
 
     with pytest.raises(CannotShare, match="no token stands for its image input"):
         separate_media(inputs([1, 2], pixel_values=torch.ones(1, 3)), MARKS)
 
 
-def test_marks_are_found_under_either_name():
+def test_placeholder_tokens_are_found_under_both_names():
     class Config:
         image_token_index = 4
         audio_token_id = 5

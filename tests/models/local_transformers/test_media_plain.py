@@ -1,4 +1,4 @@
-"""Models that see and hear and share no beginnings: prompts that are alike together, and going on from what is kept."""
+"""Media models without shared prefixes: batches of similar prompts, and cached likelihoods."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_likelihoods_are_those_of_the_whole_prompt(name, request):
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "qwen2_audio", "janus"])
-def test_prompts_of_different_lengths_go_through_together_and_get_what_they_get_alone(
+def test_prompts_of_different_lengths_are_batched_without_changing_answers(
     name, request
 ):
     model = plainly(request.getfixturevalue(name))
@@ -63,7 +63,7 @@ def test_prompts_of_different_lengths_go_through_together_and_get_what_they_get_
     assert [output.usage.input_tokens for output in together] == lengths
 
 
-def test_a_model_that_cannot_be_filled_up_is_asked_one_length_at_a_time(
+def test_model_that_does_not_support_padding_gets_batches_of_equal_length(
     llava, monkeypatch
 ):
     plainly(llava)

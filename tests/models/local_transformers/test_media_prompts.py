@@ -1,4 +1,4 @@
-"""Prompts with media as the models read them: shown, checked and sent from the same token ids."""
+"""Prompts with media: the same token ids are shown, checked and sent to the model."""
 
 import json
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ BEGUN = (
 
 
 def read(model):
-    """The token ids that go through a model from here on, prompt by prompt, however they get there."""
+    """Record the token ids that go through a model, prompt by prompt."""
     loaded, found = model._ready(), []
     usual = loaded.renderer.processor
 
@@ -42,7 +42,7 @@ def read(model):
 
 @pytest.fixture
 def llava_with_bos(llava, make, tmp_path):
-    """A LLaVA whose tokenizer begins texts with `<s>`, and a template that may write it, too."""
+    """Build a LLaVA whose tokenizer adds `<s>`, with a given chat template."""
     from transformers import AutoProcessor
 
     def made(template):
@@ -72,7 +72,9 @@ def llava_with_bos(llava, make, tmp_path):
 @pytest.mark.parametrize(
     "template", ["<s>" + PARTS, "{{ bos_token }}" + PARTS, PARTS, "<s>" + ONE_TEXT]
 )
-def test_a_prompt_with_an_image_begins_once(llava_with_bos, template, way):
+def test_prompt_with_an_image_has_one_beginning_of_text_token(
+    llava_with_bos, template, way
+):
     model = way(llava_with_bos(template))
     ids = read(model)
 
@@ -90,7 +92,7 @@ def test_a_prompt_with_an_image_begins_once(llava_with_bos, template, way):
     assert model.preflight(ask(picture("red"), "What?").prompt) == []
 
 
-def test_two_beginnings_that_a_template_writes_before_an_image_are_a_fault(
+def test_template_with_two_beginning_of_text_tokens_is_a_fault(
     llava_with_bos,
 ):
     model = llava_with_bos("<s><s>" + PARTS)
@@ -101,7 +103,7 @@ def test_two_beginnings_that_a_template_writes_before_an_image_are_a_fault(
     ] == ["double_bos"]
 
 
-def test_a_completion_with_an_image_begins_once(llava_with_bos):
+def test_completion_with_an_image_has_one_beginning_of_text_token(llava_with_bos):
     model = llava_with_bos(PARTS)
     ids = read(model)
 
@@ -114,7 +116,7 @@ def test_a_completion_with_an_image_begins_once(llava_with_bos):
 
 
 @pytest.mark.parametrize("template", [PARTS, ONE_TEXT], ids=["parts", "one text"])
-def test_an_answer_that_was_begun_after_an_image_is_gone_on_with(llava, template):
+def test_started_answer_after_an_image_is_continued(llava, template):
     model = LocalTransformers(llava.path, max_tokens=3, chat_template=template)
     ids = read(model)
 
@@ -128,9 +130,7 @@ def test_an_answer_that_was_begun_after_an_image_is_gone_on_with(llava, template
 
 
 @pytest.mark.parametrize("name", ["qwen2_vl", "qwen2_audio", "janus"])
-def test_an_answer_that_was_begun_is_gone_on_with_whatever_is_seen_or_heard(
-    name, request
-):
+def test_started_answer_is_continued_after_any_media(name, request):
     marks = {
         "qwen2_vl": "<|vision_start|><|image_pad|><|vision_end|>",
         "qwen2_audio": "<|AUDIO|>",
@@ -157,7 +157,7 @@ def test_an_answer_that_was_begun_is_gone_on_with_whatever_is_seen_or_heard(
     )
 
 
-def test_a_template_that_takes_one_text_gets_marks_for_media(llava):
+def test_template_that_reads_text_only_gets_placeholders(llava):
     model = LocalTransformers(llava.path, chat_template=ONE_TEXT)
     model.load()
 
@@ -166,7 +166,7 @@ def test_a_template_that_takes_one_text_gets_marks_for_media(llava):
     assert shown == "user: Look:<image>×4What?\nassistant:"
 
 
-def test_faults_between_turns_are_found_in_templates_that_take_parts(llava):
+def test_faults_between_turns_are_found_in_templates_that_read_parts(llava):
     model = LocalTransformers(
         llava.path, chat_template=LISTED.replace("{{ m.role }}: ", "")
     )
@@ -177,14 +177,14 @@ def test_faults_between_turns_are_found_in_templates_that_take_parts(llava):
     assert [fault.kind for fault in faults] == ["unclosed_turn", "stop_in_template"]
 
 
-def test_a_speech_model_is_shown_the_sound_alone(whisper):
+def test_shown_prompt_of_a_speech_model_is_the_clip_alone(whisper):
     whisper.load()
 
     assert whisper.shown(ask("ignored", sound()).prompt) == "<audio>"
     assert whisper.preflight(ask("ignored", sound()).prompt) == []
 
 
-def test_what_a_processor_refuses_is_one_clear_error(llava):
+def test_prompt_refused_by_the_processor_is_one_clear_error(llava):
     from assay.core import UsageError
 
     llava.load()
@@ -194,7 +194,7 @@ def test_what_a_processor_refuses_is_one_clear_error(llava):
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "whisper"])
-def test_what_is_shown_needs_no_weights(name, request):
+def test_showing_a_prompt_loads_no_weights(name, request):
     model = request.getfixturevalue(name)
     prompt = ask(sound() if name == "whisper" else picture("red"), "What?").prompt
 
@@ -229,7 +229,7 @@ def renderer(**parts):
     )
 
 
-def test_an_extractor_is_found_under_either_of_its_names():
+def test_feature_extractor_is_found_under_both_names():
     import torch
 
     extractor = SimpleNamespace(sampling_rate=8000, hop_length=80, feature_size=40)
@@ -247,7 +247,7 @@ def test_an_extractor_is_found_under_either_of_its_names():
         )
 
 
-def test_a_processor_that_has_no_extractor_leaves_nothing_to_check():
+def test_processor_without_a_feature_extractor_needs_no_audio_check():
     made = renderer()
 
     assert made.rate == 16000
@@ -259,7 +259,7 @@ def test_a_processor_that_has_no_extractor_leaves_nothing_to_check():
     )
 
 
-def test_tensors_of_an_unknown_kind_fail_only_their_sample():
+def test_tensors_of_unknown_shape_fail_only_their_sample():
     made = renderer(
         audio_processor=SimpleNamespace(sampling_rate=16000, hop_length=160)
     )

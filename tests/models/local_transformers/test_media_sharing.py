@@ -1,4 +1,4 @@
-"""What prompts with media begin with is computed once: counted on the model, with what it gives when asked whole."""
+"""Common prefixes with media are computed once, and give the same results as without sharing."""
 
 import pytest
 
@@ -31,14 +31,14 @@ COUNTED = {
 
 
 def medium(name, number):
-    """One of several media that a model takes, of several sizes where it takes them."""
+    """Return an image or clip for a model, in different sizes if the model allows that."""
     if name == "qwen2_audio":
         return sound(300 + 200 * number, 0.5 + 0.25 * (number % 2))
     return picture((20 * number, 255 - 20 * number, 128), (40 + 30 * (number % 2), 60))
 
 
 def shots(name):
-    """A header of two examples with media, and four questions about other ones."""
+    """Return a header of two examples with media, followed by four different questions."""
     header = [
         medium(name, 0),
         "This is the first example, a long one. ",
@@ -51,7 +51,7 @@ def shots(name):
 
 
 def pieces(loaded, request):
-    """The tokens of a prompt, those of media told apart by what they show."""
+    """Return the tokens of a prompt, with media tokens labelled by their content."""
     inputs = loaded.renderer.inputs(request.prompt)
     ids = inputs["input_ids"][0].tolist()
     marks = set(loaded.sharing.marks.values())
@@ -66,7 +66,7 @@ def pieces(loaded, request):
 
 
 def different(sequences):
-    """How many tokens of sequences follow different beginnings."""
+    """Return the number of tokens in the prefix tree of sequences."""
     return len(
         {
             tuple(sequence[: at + 1])
@@ -77,7 +77,7 @@ def different(sequences):
 
 
 class Encoded:
-    """Counts the media that go through a model's encoder."""
+    """Counts the images and clips that go through a model's encoder."""
 
     def __init__(self, name, model):
         self.media = 0
@@ -96,7 +96,7 @@ class Encoded:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_header_with_media_is_weighed_once_before_different_media(name, request):
+def test_header_with_media_is_computed_once_for_likelihoods(name, request):
     model = request.getfixturevalue(name)
     asked = [
         weigh(*content, options=("yes", "no", "a house")) for content in shots(name)
@@ -127,7 +127,7 @@ def test_a_header_with_media_is_weighed_once_before_different_media(name, reques
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_header_with_media_is_computed_once_for_all_answers(name, request):
+def test_header_with_media_is_computed_once_for_answers(name, request):
     model = request.getfixturevalue(name)
     asked = [ask(*content, max_tokens=24) for content in shots(name)]
     encoded = Encoded(name, model)
@@ -137,13 +137,13 @@ def test_a_header_with_media_is_computed_once_for_all_answers(name, request):
 
     outputs = model.generate(asked)
 
-    # The first hand-over wrote one token each, which never goes through the model.
+    # Each answer of the first batch has one token, which is never read.
     other = LocalTransformers(model.path)
     other.load()
     before = other.counted.tokens
     other.generate([ask(*content, max_tokens=1) for content in shots(name)])
     assert other.counted.tokens - before == different(prompts)
-    # What was encoded is still there for the second one.
+    # Encoded media are still cached for the second batch.
     assert (encoded.media, loaded.apart_because) == (2 + 4, None)
     whole = plainly(LocalTransformers(model.path)).generate(asked)
     assert written(outputs) == written(whole)
@@ -154,7 +154,7 @@ def test_a_header_with_media_is_computed_once_for_all_answers(name, request):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_one_medium_is_computed_once_for_all_rotations_of_the_options(name, request):
+def test_image_is_computed_once_for_all_rotations_of_the_options(name, request):
     model = request.getfixturevalue(name)
     texts = ["red", "blue", "green", "white"]
     rotations = [texts[at:] + texts[:at] for at in range(4)]
@@ -178,7 +178,7 @@ def test_one_medium_is_computed_once_for_all_rotations_of_the_options(name, requ
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_answers_depend_neither_on_order_nor_on_neighbours(name, request):
+def test_answers_depend_neither_on_order_nor_on_the_batch(name, request):
     model = request.getfixturevalue(name)
     contents = [*shots(name), ["No medium at all?"], [medium(name, 3), "Alone?"]]
     asked = [ask(*content, max_tokens=12, stop=("e",)) for content in contents]
@@ -196,7 +196,7 @@ def test_answers_depend_neither_on_order_nor_on_neighbours(name, request):
     ]
 
 
-def test_the_beginning_of_the_hand_over_before_is_not_computed_again(qwen2_vl):
+def test_prefix_of_the_previous_batch_is_not_computed_again(qwen2_vl):
     contents = shots("qwen2_vl")
     first, second = (
         [weigh(*content, options=("A",)) for content in some]
@@ -214,9 +214,7 @@ def test_the_beginning_of_the_hand_over_before_is_not_computed_again(qwen2_vl):
     assert qwen2_vl.counted.tokens - before == len(one) + len(other) - 2 * header
 
 
-def test_places_of_media_are_forgotten_before_they_take_much_memory(
-    qwen2_vl, monkeypatch
-):
+def test_number_of_remembered_origins_is_limited(qwen2_vl, monkeypatch):
     monkeypatch.setattr(media_engine, "MOST_ORIGINS", 3)
     asked = [weigh(*content, options=("A", "B")) for content in shots("qwen2_vl")]
     first = qwen2_vl.likelihood(asked)
@@ -231,7 +229,7 @@ def test_places_of_media_are_forgotten_before_they_take_much_memory(
         )
 
 
-def test_encoded_media_are_kept_only_while_there_is_room(llava, monkeypatch):
+def test_cache_of_encoded_media_is_limited(llava, monkeypatch):
     asked = [ask(*content) for content in shots("llava")]
     usual = written(llava.generate(asked))
     engine = llava._loaded.engine
@@ -243,9 +241,7 @@ def test_encoded_media_are_kept_only_while_there_is_room(llava, monkeypatch):
     assert not engine._encoded
 
 
-def test_a_model_that_computes_otherwise_when_it_shares_is_asked_plainly(
-    llava, monkeypatch
-):
+def test_model_whose_shared_results_differ_uses_its_own_generate(llava, monkeypatch):
     request = weigh(picture("red"), "What?", options=("red", "blue"))
     [usual] = llava.likelihood([request])
     encode = media_engine.MediaEngine.encode
@@ -263,7 +259,9 @@ def test_a_model_that_computes_otherwise_when_it_shares_is_asked_plainly(
     )
 
 
-def test_a_model_whose_media_cannot_be_had_apart_is_asked_plainly(llava, monkeypatch):
+def test_model_whose_media_cannot_be_separated_uses_its_own_generate(
+    llava, monkeypatch
+):
     def refuse(*_):
         raise NotImplementedError("not apart")
 
@@ -276,7 +274,7 @@ def test_a_model_whose_media_cannot_be_had_apart_is_asked_plainly(llava, monkeyp
 
 
 @pytest.mark.parametrize("how", ["by the user", "by the model"])
-def test_what_only_the_own_way_of_writing_can_do_is_left_to_it(llava, how):
+def test_settings_that_need_the_models_own_generate_use_it(llava, how):
     given = {"repetition_penalty": 1.5} if how == "by the user" else {}
     model = LocalTransformers(llava.path, max_tokens=20, generate_args=given)
     asked = [ask(*content) for content in shots("llava")]
@@ -295,7 +293,7 @@ def test_what_only_the_own_way_of_writing_can_do_is_left_to_it(llava, how):
 @pytest.mark.parametrize(
     "asks", [ask, lambda *content: weigh(*content, options=("A", "B"))]
 )
-def test_a_medium_that_cannot_be_encoded_fails_its_sample_alone(llava, asks):
+def test_media_that_cannot_be_encoded_fail_only_their_sample(llava, asks):
     import torch
 
     asked = [asks(picture(color), "What?") for color in ("red", "blue", "green")]
@@ -314,7 +312,7 @@ def test_a_medium_that_cannot_be_encoded_fails_its_sample_alone(llava, asks):
     assert [output.error for output in (outputs[0], outputs[2])] == [None, None]
 
 
-def test_what_cannot_be_shared_of_one_prompt_is_asked_plainly(llava, monkeypatch):
+def test_prompt_that_cannot_be_shared_uses_the_models_own_generate(llava, monkeypatch):
     asked = [
         weigh(picture(color), "What?", options=("A", "B")) for color in ("red", "blue")
     ]
@@ -338,7 +336,7 @@ def test_what_cannot_be_shared_of_one_prompt_is_asked_plainly(llava, monkeypatch
         )
 
 
-def test_a_text_is_weighed_from_its_first_token_shared_or_not(llava):
+def test_text_is_scored_from_its_first_token_with_and_without_sharing(llava):
     import torch
 
     rolling = Request(Prompt((Message.of("", "red and blue"),), rolling=True))
@@ -363,7 +361,7 @@ def test_a_text_is_weighed_from_its_first_token_shared_or_not(llava):
     assert "has no whole text to weigh" in refused.error.message
 
 
-def test_what_makes_few_rows_quick_outlives_the_trial(llava):
+def test_faster_layers_remain_after_the_test_at_load(llava):
     import torch
 
     if torch.cuda.is_available() or not few_rows.can_lay_out():
@@ -392,9 +390,7 @@ def test_what_makes_few_rows_quick_outlives_the_trial(llava):
         ),
     ],
 )
-def test_what_the_reading_part_is_given_besides_embeddings_cannot_be_shared(
-    given, reason
-):
+def test_models_with_inputs_besides_embeddings_cannot_share(given, reason):
     import torch
 
     mask = torch.ones(1, 1, 3, 3, dtype=torch.bool)
@@ -411,7 +407,7 @@ def test_what_the_reading_part_is_given_besides_embeddings_cannot_be_shared(
     )
 
 
-def test_when_memory_runs_out_less_is_weighed_at_once(llava, monkeypatch):
+def test_less_is_scored_at_once_when_memory_runs_out(llava, monkeypatch):
     import torch
 
     usual, calls = media_sharing.weigh, []
@@ -431,7 +427,7 @@ def test_when_memory_runs_out_less_is_weighed_at_once(llava, monkeypatch):
     assert llava._loaded.engine.budget.pack == pack // 4
 
 
-def test_a_context_that_is_too_long_for_its_options_fails_alone(llava):
+def test_context_too_long_for_its_continuations_fails_only_its_sample(llava):
     short, long = (
         weigh(picture("red"), "What?", options=(text,)) for text in ("A", "A" * 40)
     )

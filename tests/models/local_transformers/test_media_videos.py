@@ -1,4 +1,4 @@
-"""Videos as the model's own processor takes them, and what is said where a library for them is missing."""
+"""Videos, compared with the model's own processor, and messages about missing libraries."""
 
 import importlib.util
 import json
@@ -16,7 +16,7 @@ from .tiny_video import FAMILIES, film, frames_by_hand, needs
 
 pytestmark = pytest.mark.torch
 NEEDS = {"smolvlm": "num2words"}
-"""What the processors of some families need besides."""
+"""Further libraries that the processors of some families need."""
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def inputs_by_hand(model, data, words, **options):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_video_is_what_processor_and_generate_make_of_it_by_hand(
+def test_video_answers_equal_processor_and_generate_by_hand(
     name, make, tmp_path, torchvision
 ):
     import torch
@@ -71,7 +71,7 @@ def test_a_video_is_what_processor_and_generate_make_of_it_by_hand(
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_several_prompts_with_videos_and_images_are_answered_as_alone(
+def test_prompts_with_videos_and_images_are_answered_as_if_alone(
     name, make, tmp_path, torchvision
 ):
     model = build(name, make, tmp_path)
@@ -92,7 +92,7 @@ def test_several_prompts_with_videos_and_images_are_answered_as_alone(
     assert written(together) == written(alone)
 
 
-def test_an_image_beside_a_video_is_answered_as_by_hand(make, tmp_path, torchvision):
+def test_image_with_a_video_is_answered_as_by_hand(make, tmp_path, torchvision):
     from transformers import AutoProcessor
 
     model = build("qwen2_vl", make, tmp_path)
@@ -138,10 +138,10 @@ def test_likelihoods_after_a_video_are_those_of_the_model(
     assert values == pytest.approx(expected, abs=1e-4)
 
 
-def test_frames_are_chosen_as_the_processor_asks(make, tmp_path, torchvision):
+def test_processor_chooses_the_frames(make, tmp_path, torchvision):
     needs("num2words")
     smolvlm = build("smolvlm", make, tmp_path)
-    # 40 s at 2 frames a second: the processor asks for one a second, and at most 8.
+    # 40 s at 2 frames per second: the processor takes one per second, at most 8.
     request = ask(Video(film(count=80, rate=2)), "What moves?")
 
     inputs = smolvlm._ready().renderer.inputs(request.prompt)
@@ -156,7 +156,7 @@ def test_frames_are_chosen_as_the_processor_asks(make, tmp_path, torchvision):
     ("video_args", "count"),
     [({}, 32), ({"fps": 1}, 10), ({"num_frames": 6}, 6)],
 )
-def test_the_user_says_which_frames_where_the_processor_does_not(
+def test_user_chooses_frames_if_the_processor_does_not(
     video_args, count, make, tmp_path, torchvision
 ):
     model = build("qwen2_vl", make, tmp_path, video_args=video_args)
@@ -181,7 +181,7 @@ def test_requests_with_videos_are_prepared_a_few_at_a_time():
     assert sizes == [8, 8, 3, 3]
 
 
-def test_a_video_of_several_questions_is_decoded_once(
+def test_video_with_several_questions_is_decoded_once(
     make, tmp_path, torchvision, monkeypatch
 ):
     model = build("qwen2_vl", make, tmp_path)
@@ -214,7 +214,7 @@ def test_images_need_no_torchvision(name, make, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_model_says_what_it_needs_for_videos(name, make, tmp_path, monkeypatch):
+def test_model_reports_libraries_missing_for_videos(name, make, tmp_path, monkeypatch):
     model = build(name, make, tmp_path)
     monkeypatch.setattr(devices, "VIDEO_LIBRARIES", ("no_such_library",))
 
@@ -227,7 +227,7 @@ def test_a_model_says_what_it_needs_for_videos(name, make, tmp_path, monkeypatch
     assert model.media_fixes == {}
 
 
-def test_a_model_without_videos_needs_nothing_for_them(llava, monkeypatch):
+def test_model_without_videos_reports_no_missing_libraries(llava, monkeypatch):
     monkeypatch.setattr(devices, "VIDEO_LIBRARIES", ("no_such_library",))
 
     assert "video" not in llava.abilities.accepts

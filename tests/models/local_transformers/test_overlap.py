@@ -1,4 +1,4 @@
-"""The next hand-over is read while the device works: shown by the order of events, not by a clock."""
+"""The next batch is read while the device works, shown by the order of events."""
 
 import pytest
 
@@ -12,20 +12,18 @@ def ask(*content):
     return Request(Prompt((Message.of("", *content),)), GenerateOptions(max_tokens=1))
 
 
-def test_a_hand_over_is_tokenised_while_the_one_before_is_on_the_device(
-    llama, held_device
-):
+def test_next_batch_is_tokenized_while_the_device_works(llama, held_device):
     device = held_device(llama)
     device.watch(llama._loaded.renderer, "encode")
 
     answers = device.first_then_second(lambda text: llama.generate([ask(text)])[0])
 
-    # Were the second one read only after the first, the first pass would have waited in vain.
+    # If the second batch were read after the first, the first pass would time out.
     assert device.came[0] is True
     assert [answer.error for answer in answers] == [None, None]
 
 
-def test_likelihoods_are_read_while_the_device_works(llama, held_device):
+def test_next_likelihoods_are_tokenized_while_the_device_works(llama, held_device):
     device = held_device(llama)
     device.watch(llama._loaded.renderer, "pairs")
 
@@ -40,5 +38,5 @@ def test_likelihoods_are_read_while_the_device_works(llama, held_device):
     assert [len(answer.likelihoods) for answer in answers] == [1, 1]
 
 
-def test_the_scheduler_hands_over_the_next_requests_before_the_last_are_answered(llama):
+def test_scheduler_submits_the_next_batch_before_the_last_is_answered(llama):
     assert Scheduler(llama).window == 2

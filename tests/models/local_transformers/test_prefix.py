@@ -36,7 +36,7 @@ def distinct_prefixes(sequences):
     )
 
 
-def test_the_root_spans_what_all_sequences_share():
+def test_root_covers_the_prefix_of_all_sequences():
     root = grow([[*HEAD, 1, 2], [*HEAD, 1, 3], [*HEAD, 4]])
 
     assert root.stop == len(HEAD)
@@ -44,14 +44,14 @@ def test_the_root_spans_what_all_sequences_share():
     assert root.below == 4
 
 
-def test_a_sequence_that_is_the_beginning_of_another_ends_inside_the_tree():
+def test_sequence_that_is_a_prefix_of_another_ends_inside_the_tree():
     root = grow([[1, 2], [1, 2, 3], [1, 2]])
 
     assert sorted(root.ends) == [0, 2]
     assert [child.ends for child in root.children] == [[1]]
 
 
-def test_every_token_is_computed_once_when_trunks_pay():
+def test_every_token_is_computed_once_if_prefixes_save_enough():
     sequences = questions()
 
     computed = 0
@@ -63,7 +63,7 @@ def test_every_token_is_computed_once_when_trunks_pay():
     assert computed == distinct_prefixes(sequences)
 
 
-def test_a_beginning_too_short_to_pay_for_a_pass_is_repeated_instead():
+def test_prefix_too_short_for_its_own_pass_is_repeated():
     sequences = [[7, first, *range(first, first + 40)] for first in (10, 20, 30)]
 
     found = list(steps(grow(sequences), segment=10, pack=50))
@@ -72,7 +72,7 @@ def test_a_beginning_too_short_to_pay_for_a_pass_is_repeated_instead():
     assert sum(step.size for step in found) == sum(map(len, sequences))
 
 
-def test_a_sequence_longer_than_a_pass_is_computed_in_pieces():
+def test_sequence_longer_than_a_pass_is_computed_in_pieces():
     found = list(steps(grow([list(range(250))]), segment=10, pack=100))
 
     assert [(step.start, step.stop) for step in found] == [
@@ -82,7 +82,7 @@ def test_a_sequence_longer_than_a_pass_is_computed_in_pieces():
     ]
 
 
-def test_tokens_see_their_own_way_up_and_nothing_beside_it():
+def test_tokens_attend_to_their_ancestors_only():
     sequences = [[1, 2, 3], [1, 2, 4], [1, 5]]
     subtree = Subtree(grow(sequences), None)
 

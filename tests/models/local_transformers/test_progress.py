@@ -1,4 +1,4 @@
-"""A transformers model says how far it is inside a batch, and how much of a batch its memory holds."""
+"""Progress of a transformers model inside a batch, and batch sizes that fit into memory."""
 
 import json
 
@@ -32,7 +32,7 @@ def weigh(text):
 
 @pytest.fixture
 def seen(llama):
-    """What the meter showed at each pass through the model."""
+    """Record what the meter showed at each forward pass."""
     meter, shown = Meter(), []
     llama.report_to(meter)
     llama._ready().model.register_forward_hook(
@@ -42,7 +42,7 @@ def seen(llama):
     return meter, shown
 
 
-def test_answers_are_counted_token_by_token(llama, seen):
+def test_progress_of_answers_is_reported_token_by_token(llama, seen):
     meter, shown = seen
 
     llama.generate([ask(f"question {number}") for number in range(4)])
@@ -61,7 +61,7 @@ def test_several_candidates_of_a_request_are_one_request(llama, seen):
     assert meter.ended == 2
 
 
-def test_likelihoods_are_counted_pass_by_pass(llama, seen):
+def test_progress_of_likelihoods_is_reported_pass_by_pass(llama, seen):
     meter, shown = seen
     llama._ready().engine.budget = type(llama._ready().engine.budget)(64, 32)
 
@@ -73,7 +73,7 @@ def test_likelihoods_are_counted_pass_by_pass(llama, seen):
     assert meter.ended == 6
 
 
-def test_the_plain_way_is_counted_too(llama, seen):
+def test_progress_is_reported_for_the_models_own_generate(llama, seen):
     meter, shown = seen
     llama._ready().plain_because = "for the test"
 
@@ -84,7 +84,9 @@ def test_the_plain_way_is_counted_too(llama, seen):
     assert shown[-1][0] > 2
 
 
-def test_a_batch_that_memory_had_no_room_for_is_not_counted_twice(llama, monkeypatch):
+def test_batch_repeated_after_an_out_of_memory_error_is_counted_once(
+    llama, monkeypatch
+):
     import torch
 
     llama.generate([ask("the first answer also checks the engine")])
@@ -107,12 +109,12 @@ def test_a_batch_that_memory_had_no_room_for_is_not_counted_twice(llama, monkeyp
     assert meter.ended == 2
 
 
-def test_the_model_declares_what_it_can(llama):
+def test_the_model_declares_its_abilities(llama):
     assert isinstance(llama, Reporting) and isinstance(llama, SizedByMemory)
 
 
 @pytest.mark.parametrize(("room", "slots"), [(0, 1), (1_000_000, 7), (10**12, 32)])
-def test_as_many_answers_are_written_at_once_as_memory_holds(llama, room, slots):
+def test_number_of_slots_follows_from_free_memory(llama, room, slots):
     engine = llama._ready().engine
     engine.room = room
     per_token = 2 * 2 * 2 * 8 * 4
@@ -125,7 +127,7 @@ def test_as_many_answers_are_written_at_once_as_memory_holds(llama, room, slots)
     )
 
 
-def test_slots_chosen_by_memory_change_no_answer(llama):
+def test_number_of_slots_does_not_change_answers(llama):
     asked = [ask(f"question {number}") for number in range(5)]
     before = [output.text for output in llama.generate(asked)]
     engine = llama._ready().engine
@@ -136,7 +138,7 @@ def test_slots_chosen_by_memory_change_no_answer(llama):
     assert engine.generator.cache.count == 1
 
 
-def test_the_free_memory_of_the_machine_is_that_of_its_container(tmp_path, monkeypatch):
+def test_free_memory_respects_the_limit_of_the_container(tmp_path, monkeypatch):
     (tmp_path / "meminfo").write_text("MemTotal: 100 kB\nMemAvailable: 64 kB\n")
     (tmp_path / "limit").write_text("50000\n")
     (tmp_path / "usage").write_text("20000\n")
@@ -165,7 +167,7 @@ def test_the_free_memory_of_the_machine_is_that_of_its_container(tmp_path, monke
         ("--model", "hf/{folder}", "--batch_size", "auto"),
     ],
 )
-def test_a_folder_of_weights_is_run_as_users_of_other_tools_name_it(
+def test_model_options_of_other_tools_are_accepted(
     llama_folder, tmp_path, monkeypatch, capsys, typed
 ):
     monkeypatch.chdir(tmp_path)
@@ -193,7 +195,7 @@ def test_a_folder_of_weights_is_run_as_users_of_other_tools_name_it(
         assert "--batch_size auto: 32 answers at once" in said.err
 
 
-def test_checking_the_engine_before_the_first_answer_is_no_progress(llama):
+def test_engine_test_before_the_first_answer_is_not_counted_as_progress(llama):
     meter = Meter()
     llama.report_to(meter)
     llama.likelihood([weigh("a")])

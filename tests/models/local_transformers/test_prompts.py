@@ -1,4 +1,4 @@
-"""Prompts as the model reads them, and what the preflight finds."""
+"""Prompts as the model reads them, and the faults that preflight finds."""
 
 import json
 
@@ -30,21 +30,21 @@ def test_a_chat_is_rendered_by_the_models_own_template(make):
     assert kinds(renderer) == []
 
 
-def test_an_answer_that_was_begun_is_gone_on_with(make):
+def test_started_answer_is_continued(make):
     renderer = Renderer(make.tokenizer(template=make.chatml))
     prompt = Prompt((Message.of("user", "Why?"), Message.of("assistant", "Because")))
 
     assert renderer.shown(prompt).endswith("<|im_start|>assistant\nBecause")
 
 
-def test_a_base_model_gets_one_question_unchanged_and_turns_with_their_roles(make):
+def test_base_model_gets_one_question_unchanged_and_turns_with_role_names(make):
     renderer = Renderer(make.tokenizer())
 
     assert renderer.text(Prompt((Message.of("user", "Why?"),))) == "Why?"
     assert renderer.text(QUESTION) == "System: Be brief.\n\nUser: Why?\nAssistant:"
 
 
-def test_a_completion_gets_the_beginning_of_text_once(make):
+def test_completion_has_one_beginning_of_text_token(make):
     renderer = Renderer(make.tokenizer(adds_bos=True))
 
     plain = renderer.encode(Prompt((Message.of("", "abc"),)))
@@ -54,13 +54,13 @@ def test_a_completion_gets_the_beginning_of_text_once(make):
     assert plain.count(256) == 1
 
 
-def test_two_beginnings_of_text_are_a_fault(make):
+def test_two_beginning_of_text_tokens_are_a_fault(make):
     renderer = Renderer(make.tokenizer(template="<s><s>" + make.chatml, adds_bos=True))
 
     assert kinds(renderer) == ["double_bos"]
 
 
-def test_a_template_that_forgets_the_beginning_of_text_is_a_fault(make):
+def test_template_without_the_beginning_of_text_token_is_a_fault(make):
     renderer = Renderer(make.tokenizer(template=make.chatml, adds_bos=True))
 
     [fault] = renderer.preflight(QUESTION)
@@ -78,7 +78,7 @@ def test_a_stop_string_that_the_template_writes_is_a_fault(make):
     assert kinds(renderer, stops=("assistant", "\n", "###")) == ["stop_in_template"]
 
 
-def test_the_mark_that_ends_an_answer_is_not_a_fault_though_it_ends_the_question_too(
+def test_end_of_turn_token_as_a_stop_string_is_not_a_fault(
     make,
 ):
     renderer = Renderer(make.tokenizer(template=make.chatml))
@@ -88,7 +88,7 @@ def test_the_mark_that_ends_an_answer_is_not_a_fault_though_it_ends_the_question
     assert kinds(renderer, stops=("<",)) == ["stop_in_template"]
 
 
-def test_words_of_the_template_before_an_answer_are_a_fault_as_a_stop_string(make):
+def test_template_text_before_the_answer_is_a_fault_as_a_stop_string(make):
     template = (
         "{% for m in messages %}{{ 'Question: ' if m.role == 'user' else 'Answer: ' }}{{ m.content }}\n{% endfor %}"
         "{% if add_generation_prompt %}Answer: {% endif %}"
@@ -139,7 +139,7 @@ RUN_ON = {
 
 
 @pytest.mark.parametrize("name", RUN_ON)
-def test_a_name_that_follows_the_words_before_it_at_once_is_a_fault(make, name):
+def test_role_name_directly_after_text_is_a_fault(make, name):
     [fault] = Renderer(make.tokenizer(template=RUN_ON[name])).preflight(QUESTION)
 
     assert fault.kind == "unclosed_turn"
@@ -149,7 +149,7 @@ def test_a_name_that_follows_the_words_before_it_at_once_is_a_fault(make, name):
     )
 
 
-def test_a_template_that_does_not_heed_that_the_model_is_to_write_is_a_fault(make):
+def test_template_that_ignores_add_generation_prompt_is_a_fault(make):
     template = make.chatml.partition("{% if add")[0]
     renderer = Renderer(make.tokenizer(template=template))
 
@@ -176,7 +176,7 @@ TURNS = {
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_turns_that_end_are_not_fault(make, name):
+def test_turns_that_are_closed_are_not_a_fault(make, name):
     assert kinds(Renderer(make.tokenizer(template=TURNS[name]))) == []
 
 
@@ -189,7 +189,7 @@ def test_a_template_that_opens_no_turn_for_the_model_is_a_fault(make):
     assert kinds(Renderer(make.tokenizer(template=bare))) == ["no_turn"]
 
 
-def test_what_closes_an_answer_in_the_template_ends_one(make):
+def test_token_that_closes_an_answer_in_the_template_ends_the_answer(make):
     tokenizer = make.tokenizer(template=make.chatml)
 
     assert Renderer(tokenizer).turn_ends() == {
@@ -252,7 +252,7 @@ def test_a_template_that_is_neither_is_one_clear_error(tmp_path):
         given_template("word " * 500, "tiny")
 
 
-def test_a_model_reads_the_file_its_template_is_given_as(llama_folder, tmp_path):
+def test_chat_template_option_can_be_a_file(llama_folder, tmp_path):
     from assay.models.local_transformers import LocalTransformers
 
     file = tmp_path / "own.jinja"

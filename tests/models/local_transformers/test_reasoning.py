@@ -1,4 +1,4 @@
-"""Reasoning of local models: marks that decoding or the chat template would hide."""
+"""Reasoning of local models, with tags that decoding or the chat template would hide."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_other_special_tokens_are_left_out(make):
     assert answer(make, "4<|pad|>2", special=("<|pad|>",)).text == "42"
 
 
-def test_a_prompt_that_opens_the_reasoning_makes_a_cut_answer_none(make):
+def test_cut_answer_after_an_opened_reasoning_tag_is_empty(make):
     cut = answer(make, "is it 42", prompt="assistant\n<think>\n")
     closed = answer(make, "is it 41</think>42", prompt="assistant\n<think>\n")
     plain = answer(make, "42", prompt="assistant\n")
@@ -63,9 +63,7 @@ def test_without_think_tags_the_text_is_what_the_model_wrote(make):
     assert output.text == "is it 42"
 
 
-def test_a_model_whose_template_opens_the_reasoning_gives_no_answer_when_it_is_cut(
-    llama_folder, make
-):
+def test_cut_reasoning_opened_by_the_template_is_not_an_answer(llama_folder, make):
     from assay.models import build_model
 
     template = make.chatml.replace(

@@ -1,4 +1,4 @@
-"""Drawn texts of whole runs: what `n`, epochs, and equal prompts change, and what they do not."""
+"""Sampled texts of whole runs: the effect of `n`, epochs and equal prompts."""
 
 import pytest
 
@@ -10,7 +10,7 @@ ROWS = [{"id": str(n), "question": "abc", "answer": "x"} for n in range(2)]
 
 
 def texts(tmp_path, folder, **settings):
-    """The texts of each sample and epoch."""
+    """Return the texts of each sample and epoch."""
     generation = {"temperature": 1.0, "max_tokens": 12, "n": settings.pop("n")}
     output = tmp_path / "-".join(map(str, (generation["n"], *settings.values())))
     task = assay.Task(
@@ -28,7 +28,7 @@ def texts(tmp_path, folder, **settings):
 
 
 @pytest.mark.parametrize("seed", [None, 7])
-def test_more_candidates_begin_with_the_same_texts_and_all_differ(
+def test_first_candidates_do_not_depend_on_n_and_all_differ(
     llama_folder, tmp_path, seed
 ):
     two, three = (
@@ -40,7 +40,7 @@ def test_more_candidates_begin_with_the_same_texts_and_all_differ(
     assert len({text for drawn in three.values() for text in drawn}) == 12
 
 
-def test_another_seed_of_the_run_draws_other_texts(llama_folder, tmp_path):
+def test_another_seed_of_the_run_samples_other_texts(llama_folder, tmp_path):
     one, other = (texts(tmp_path, llama_folder, n=1, seed=seed) for seed in (7, 8))
 
     assert all(one[place] != other[place] for place in one)

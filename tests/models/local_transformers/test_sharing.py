@@ -1,4 +1,4 @@
-"""Architectures that attend in other ways: shared where that gives the same numbers, else asked plainly."""
+"""Architectures with other kinds of attention: prefixes are shared only if results agree."""
 
 import pytest
 
@@ -70,7 +70,7 @@ PLAIN = ["bloom, positions in the scores", "mamba, a recurrent state"]
 
 
 @pytest.mark.parametrize("name", SHARED + PLAIN)
-def test_every_architecture_gives_the_numbers_of_the_plain_model(name, make, tmp_path):
+def test_architectures_give_the_numbers_of_the_plain_model(name, make, tmp_path):
     import torch
 
     kind, config = configuration(name)
@@ -111,7 +111,7 @@ def test_every_architecture_gives_the_numbers_of_the_plain_model(name, make, tmp
             ids.append(token)
 
 
-def test_positions_that_depend_on_the_longest_neighbour_are_never_shared(make):
+def test_models_with_positions_by_longest_sequence_never_share(make):
     from transformers import LlamaForCausalLM
 
     from assay.models.local_transformers.engine import Engine, why_not

@@ -1,4 +1,4 @@
-"""Models that speak: a tiny one of a real architecture, its sounds and its faults."""
+"""Text-to-speech: clips of a tiny VITS model, and failures."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -70,7 +70,7 @@ def say(text, **options):
     )
 
 
-def test_a_text_becomes_a_sound_and_a_longer_text_a_longer_one(voice):
+def test_longer_text_becomes_a_longer_clip(voice):
     short, long = voice.generate(
         [say("hello"), say("hello there how are you this morning")]
     )
@@ -82,7 +82,7 @@ def test_a_text_becomes_a_sound_and_a_longer_text_a_longer_one(voice):
     assert len(sounds[1].samples) > len(sounds[0].samples) > 0
 
 
-def test_each_sound_of_a_text_is_drawn_by_its_own_seed_whatever_its_neighbours(voice):
+def test_each_clip_has_its_own_seed_and_does_not_depend_on_the_batch(voice):
     [two] = voice.generate([say("hello", n=2, seed=1)])
     [_, three] = voice.generate([say("before"), say("hello", n=3, seed=1)])
 
@@ -91,7 +91,7 @@ def test_each_sound_of_a_text_is_drawn_by_its_own_seed_whatever_its_neighbours(v
     assert len(set(first)) == 2
 
 
-def test_two_voices_that_speak_at_once_say_what_each_says_alone(voice_folder):
+def test_two_models_that_speak_in_parallel_give_the_same_clips_as_alone(voice_folder):
     voices = [LocalTransformers(str(voice_folder)) for _ in range(2)]
     texts = [
         [say(f"hello {name} {number}" * 2) for number in "abcdefghijklmno"]
@@ -110,7 +110,7 @@ def test_two_voices_that_speak_at_once_say_what_each_says_alone(voice_folder):
     assert together == alone
 
 
-def test_a_text_that_cannot_be_spoken_fails_alone(voice):
+def test_text_that_cannot_be_spoken_fails_only_its_sample(voice):
     nothing, something = voice.generate([say(""), say("hello")])
 
     assert nothing.error is not None

@@ -1,4 +1,4 @@
-"""Models that write and speak: a tiny Qwen2.5-Omni with all its parts, its texts and its sounds."""
+"""Models that write and speak: texts and clips of a tiny, complete Qwen2.5-Omni."""
 
 import io
 import json
@@ -33,7 +33,7 @@ TOKEN_NAMES = {
     "audio_bos_token": "<|audio_bos|>",
     "audio_eos_token": "<|audio_eos|>",
 }
-"""Names of tokens, as the published tokenizer has them."""
+"""Names of special tokens in the published tokenizer."""
 TEMPLATE = (
     "{% for m in messages %}{{ m.role }}: {% for c in m.content %}"
     "{% if c.type == 'image' %}<|vision_bos|><|IMAGE|><|vision_eos|>"
@@ -176,7 +176,7 @@ def ask(*content, produces=("text", "audio"), **options):
     )
 
 
-def test_an_answer_is_text_and_sound_in_one_candidate(omni):
+def test_answer_has_text_and_audio_in_one_candidate(omni):
     [output] = omni.generate([ask("hello")])
 
     assert output.error is None
@@ -199,7 +199,7 @@ def test_the_text_is_the_same_with_and_without_speech(omni):
     assert silent.media == ()
 
 
-def test_each_sound_has_its_own_seed_whatever_its_neighbours(omni):
+def test_each_clip_has_its_own_seed_independent_of_the_batch(omni):
     [two] = omni.generate([ask("hello", n=2, seed=1)])
     [_, three] = omni.generate([ask("before"), ask("hello", n=3, seed=1)])
 
@@ -247,7 +247,7 @@ def test_a_waveform_that_is_not_finite_is_a_failure(omni):
 
 @pytest.mark.parametrize("part", ["thinker", "talker"])
 @pytest.mark.parametrize("produces", [("text",), ("text", "audio")])
-def test_logits_that_are_not_finite_are_a_failure_where_they_are_needed(
+def test_logits_that_are_not_finite_fail_only_requests_that_need_them(
     omni, part, produces
 ):
     import torch
@@ -265,7 +265,7 @@ def test_logits_that_are_not_finite_are_a_failure_where_they_are_needed(
 
 
 @pytest.mark.parametrize("produces", [("text",), ("text", "audio")])
-def test_an_answer_that_was_begun_is_gone_on_with(omni, produces):
+def test_started_answer_is_continued(omni, produces):
     begun = (
         Message.of("user", picture("red"), sound(300), "What?"),
         Message.of("assistant", "The color is"),
@@ -284,7 +284,7 @@ def test_an_answer_that_was_begun_is_gone_on_with(omni, produces):
 
 
 @pytest.mark.parametrize("produces", [("text",), ("text", "audio")])
-def test_penalties_count_written_tokens_in_every_mode(omni, produces):
+def test_penalties_count_generated_tokens_in_every_mode(omni, produces):
     asked = ask("hello", produces=produces, max_tokens=24, presence_penalty=1e6)
 
     [output] = omni.generate([asked])
@@ -294,7 +294,7 @@ def test_penalties_count_written_tokens_in_every_mode(omni, produces):
 
 
 @pytest.mark.parametrize("produces", [("text",), ("text", "audio")])
-def test_what_is_seen_and_heard_changes_the_answer(omni, produces):
+def test_images_and_audio_change_the_answer(omni, produces):
     asked = [
         ask(picture(color), sound(hertz), "What?", produces=produces)
         for color, hertz in (("red", 300), ("blue", 300), ("red", 2000), ("red", 300))
@@ -307,7 +307,7 @@ def test_what_is_seen_and_heard_changes_the_answer(omni, produces):
         omni._loaded.weigher.logits(omni._loaded.renderer.inputs(one.prompt), ())[-1]
         for one in asked
     ]
-    # Weights that were laid out for few rows in between round otherwise.
+    # Products with repacked weights are rounded differently.
     assert found[0].allclose(found[3], atol=1e-6)
     assert not found[0].allclose(found[1], atol=1e-4) and not found[0].allclose(
         found[2], atol=1e-4
@@ -315,7 +315,7 @@ def test_what_is_seen_and_heard_changes_the_answer(omni, produces):
     assert outputs[0].candidates == outputs[3].candidates
 
 
-def test_a_sound_takes_as_many_tokens_as_the_model_makes_of_it(omni):
+def test_clip_has_as_many_tokens_as_the_model_computes_for_it(omni):
     inputs = omni._ready().renderer.inputs(ask(sound(300), "What?").prompt)
 
     heard = (
@@ -327,7 +327,7 @@ def test_a_sound_takes_as_many_tokens_as_the_model_makes_of_it(omni):
     assert int(heard) == 25
 
 
-def test_likelihoods_come_from_the_part_that_writes(omni):
+def test_likelihoods_come_from_the_text_part_of_the_model(omni):
     prompt = Prompt(
         (Message.of("user", picture("red"), "What?"),), continuations=("A", "a house")
     )
@@ -338,9 +338,7 @@ def test_likelihoods_come_from_the_part_that_writes(omni):
     assert all(found.logprob < 0 for found in output.likelihoods)
 
 
-def test_examples_that_are_seen_and_heard_are_computed_once_before_different_questions(
-    omni, omni_folder
-):
+def test_few_shot_examples_with_media_are_computed_once(omni, omni_folder):
     header = (
         picture("red"),
         sound(300),
@@ -378,7 +376,7 @@ def test_examples_that_are_seen_and_heard_are_computed_once_before_different_que
     assert texts[0] == texts[1]
 
 
-def test_an_omni_without_its_speaking_part_only_writes(omni_folder, tmp_path):
+def test_omni_model_without_its_speech_part_only_writes(omni_folder, tmp_path):
     import json
     import shutil
 
@@ -395,7 +393,7 @@ def test_an_omni_without_its_speaking_part_only_writes(omni_folder, tmp_path):
 
 
 @pytest.mark.parametrize("produces", [("text",), ("text", "audio")])
-def test_a_video_is_watched_as_the_model_does_it_by_hand(omni, produces):
+def test_video_answer_equals_that_of_the_model_by_hand(omni, produces):
     needs("av", "torchvision")
     from transformers import AutoProcessor
 

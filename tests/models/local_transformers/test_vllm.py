@@ -1,4 +1,4 @@
-"""vLLM in process, through a stand-in with its names and shapes: the same numbers as `hf` on the same weights."""
+"""vLLM through a stand-in: the same numbers as `hf` on the same weights."""
 
 import importlib.machinery
 import sys
@@ -51,7 +51,7 @@ def weigh(text, *continuations):
     )
 
 
-def test_the_texts_are_those_of_the_hf_backend(served, llama):
+def test_vllm_texts_equal_those_of_the_hf_backend(served, llama):
     requests = [
         ask("hello"),
         ask("what is it?", max_tokens=5),
@@ -78,7 +78,7 @@ def test_a_stop_string_that_is_a_special_token_is_sent_by_its_id(served):
     assert served._params(ask("hello", stop=("e",))).stop_token_ids is None
 
 
-def test_the_likelihoods_are_those_of_the_hf_backend(served, llama):
+def test_vllm_likelihoods_equal_those_of_the_hf_backend(served, llama):
     requests = [
         weigh("The cat", " sat", " flew away"),
         weigh("Two and two are", " four", " five", " a"),
@@ -96,7 +96,7 @@ def test_the_likelihoods_are_those_of_the_hf_backend(served, llama):
     assert served._llm.calls == [("generate", 5)]
 
 
-def test_a_whole_text_is_weighed_in_windows(vllm, llama_folder, llama):
+def test_whole_text_is_scored_in_windows(vllm, llama_folder, llama):
     short = build_model(f"vllm/{llama_folder}", {"context": 40})
     same = build_model(f"hf/{llama_folder}", {"context": 38})
     whole = Request(
@@ -111,7 +111,7 @@ def test_a_whole_text_is_weighed_in_windows(vllm, llama_folder, llama):
     )
 
 
-def test_candidates_are_drawn_with_seeds_of_the_request(served):
+def test_candidates_are_sampled_with_seeds_of_the_request(served):
     drawn = served.generate(
         [ask("hello", temperature=1.0, n=3), ask("hello", temperature=1.0, n=3)]
     )
@@ -131,9 +131,7 @@ def test_logprobs_come_with_their_alternatives(served):
     assert len(first.top) == 4 and first.logprob == max(value for _, value in first.top)
 
 
-def test_a_prompt_that_is_too_long_fails_alone_or_is_cut_and_counted(
-    vllm, llama_folder
-):
+def test_prompt_that_is_too_long_fails_or_is_cut_and_counted(vllm, llama_folder):
     refusing = build_model(f"vllm/{llama_folder}", {"context": 60, "max_tokens": 8})
     cutting = build_model(
         f"vllm/{llama_folder}", {"context": 60, "max_tokens": 8, "truncate": "left"}
@@ -153,7 +151,7 @@ def test_a_prompt_that_is_too_long_fails_alone_or_is_cut_and_counted(
     assert refusing.likelihood([weigh("word " * 30, " a")])[0].error.kind == "context"
 
 
-def test_a_fault_in_one_prompt_costs_no_other(served, monkeypatch):
+def test_error_in_one_prompt_does_not_affect_others(served, monkeypatch):
     own = vllm_stand_in.LLM._one
 
     def picky(llm, ids, params):
@@ -168,7 +166,7 @@ def test_a_fault_in_one_prompt_costs_no_other(served, monkeypatch):
     assert "the engine refuses this one" in bad.error.message
 
 
-def test_prompts_with_images_go_through_the_chat_with_their_bytes(served):
+def test_prompts_with_images_use_vllm_chat_with_image_bytes(served):
     from PIL import Image as pillow
 
     picture = image_from(pillow.new("RGB", (4, 4), "red"))
@@ -204,7 +202,7 @@ def test_a_whole_run_uses_it(served, vllm, llama_folder, tmp_path):
     }
 
 
-def test_json_is_promised_where_it_is_asked_for(served):
+def test_json_response_format_sets_structured_outputs(served):
     served.load()
 
     params = served._params(ask("hello", response_format="json"))
@@ -212,14 +210,14 @@ def test_json_is_promised_where_it_is_asked_for(served):
     assert params.structured_outputs.json_object is True
 
 
-def test_without_vllm_the_line_that_installs_it_is_given(llama_folder, monkeypatch):
+def test_missing_vllm_is_reported_with_an_install_command(llama_folder, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     with pytest.raises(MissingExtra, match="pip install vllm"):
         build_model(f"vllm/{llama_folder}")
 
 
-def test_vllm_says_how_far_it_is_inside_a_batch(served, monkeypatch):
+def test_vllm_reports_progress_inside_a_batch(served, monkeypatch):
     meter, seen = Meter(), []
     usual = vllm_stand_in.LLM._one
     monkeypatch.setattr(
@@ -236,7 +234,7 @@ def test_vllm_says_how_far_it_is_inside_a_batch(served, monkeypatch):
     assert meter.ended == 4
 
 
-def test_a_version_of_vllm_that_takes_no_bar_is_given_none():
+def test_progress_bar_is_left_out_if_vllm_does_not_accept_it():
     def older(prompts, use_tqdm: bool = True): ...
 
     def oldest(prompts): ...

@@ -1,4 +1,4 @@
-"""Tiny models that see and hear, of real architectures with random weights, made on the spot; and media for them."""
+"""Tiny media models of real architectures with random weights, and media for them."""
 
 import io
 import math
@@ -288,6 +288,6 @@ def weigh(*content, options):
 
 
 def plainly(model):
-    """A model that shares no beginnings, whatever it could."""
+    """Return the model with prefix sharing turned off."""
     model._ready().plain_because = "a test wants it so"
     return model

@@ -1,6 +1,7 @@
-"""Tiny models that take videos, of real architectures with random weights, made on the spot; and a video for them.
+"""Tiny random video models of real architectures, and a video for them.
 
-Their processors are saved as files, because transformers' video processors cannot be made without torchvision.
+Their processors are saved as files, because transformers' video processors need
+torchvision to be created.
 """
 
 import importlib.util
@@ -31,7 +32,7 @@ ROPE = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2
 
 
 def film(count=10, rate=4, size=(56, 42)):
-    """A video as MP4, in which a bright bar moves over a blue ground."""
+    """Return an MP4 video in which a bright bar moves over a blue ground."""
     import av
     import numpy as np
 
@@ -57,7 +58,7 @@ def needs(*names):
 
 
 def frames_by_hand(data):
-    """All frames of a video, and what a processor is told about them."""
+    """Return all frames of a video, and the metadata that a processor gets."""
     import av
     import numpy as np
 
@@ -188,7 +189,7 @@ def llava_next_video(make, folder):
 
 
 def smolvlm(make, folder):
-    """A SmolVLM whose template, as those of its first versions, writes nothing for a video."""
+    """Save a SmolVLM whose chat template, like that of early versions, leaves videos out."""
     import transformers as known
 
     tokenizer = make.tokenizer(

@@ -1,7 +1,8 @@
-"""Make torchvision importable beside a torch that its compiled operators do not match.
+"""Make torchvision importable with a torch that its compiled operators do not match.
 
-On a machine without a GPU, torch may be the CPU build and torchvision the CUDA one. torchvision's video functions are
-plain torch, but its import fails unless its compiled operators are at least declared.
+On a machine without a GPU, torch may be the CPU build and torchvision the CUDA one.
+torchvision's video functions are plain torch, but its import fails unless its compiled
+operators are at least declared.
 """
 
 import importlib.util

@@ -204,7 +204,7 @@ class LLM:
 
 
 def modules():
-    """`vllm` and its parts, as `import` finds them."""
+    """Return `vllm` and its submodules, as `import` finds them."""
     package, sampling = ModuleType("vllm"), ModuleType("vllm.sampling_params")
     package.LLM, package.SamplingParams = LLM, SamplingParams
     sampling.StructuredOutputsParams = StructuredOutputsParams
