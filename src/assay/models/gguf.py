@@ -76,10 +76,11 @@ class Gguf(LocalModel):
     """True if checking a prompt loads the weights, as here: llama.cpp has no tokenizer without them."""
 
     context: int = 4096
-    """Maximum number of tokens of prompt and answer together; 0 uses the model's training length."""
+    """Maximum tokens of prompt and answer together; 0 means the model's own context length."""
     threads: int = 1
-    """Number of threads. More than two help only on idle cores, because the threads wait for each other."""
+    """Number of CPU threads. More than two help only if all of their cores are idle."""
     gpu_layers: int = 0
+    """Number of layers to compute on a GPU."""
     _engine: Engine | None = field(
         default=None,
         init=False,

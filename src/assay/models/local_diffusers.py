@@ -158,27 +158,32 @@ class LocalDiffusers:
     path: str
     """Folder of a pipeline (with `model_index.json`), or a hub name."""
     pipeline: str | None = None
-    """The pipeline class, if it differs from the one in `model_index.json`: `StableDiffusionImg2ImgPipeline`."""
+    """Pipeline class to use instead of that in `model_index.json`: `StableDiffusionImg2ImgPipeline`."""
     dtype: str = "auto"
-    """float32, bfloat16, float16; by default full precision on a CPU, bfloat16 on a GPU."""
+    """float32, bfloat16 or float16; by default float32 on a CPU, bfloat16 on a GPU."""
     device: str | None = None
-    """cpu, cuda, cuda:1; by default a GPU if there is one."""
+    """cpu, cuda or cuda:1; by default a GPU if there is one."""
     revision: str | None = None
     variant: str | None = None
-    """The variant of the weights, such as `fp16`."""
+    """Variant of the weights, such as `fp16`."""
     steps: int | None = None
+    """Number of denoising steps."""
     guidance: float | None = None
+    """Guidance scale of the prompt."""
     height: int | None = None
+    """Height of the image in pixels."""
     width: int | None = None
+    """Width of the image in pixels."""
     negative_prompt: str | None = None
+    """Text that describes what the image should not show."""
     strength: float | None = None
-    """How much an input image may change, for pipelines with this setting."""
+    """How much an input image may change, from 0 to 1."""
     call_args: Mapping[str, Any] = field(default_factory=dict)
-    """Additional arguments for each pipeline call."""
+    """Further arguments of each pipeline call."""
     batch_size: int = 16
     """Maximum number of requests in one batch."""
     pictures: int = 0
-    """Number of images drawn at the same time; 0 means 4 on a CPU and 16 on a GPU."""
+    """Number of images generated at once; 0 means 4 on a CPU and 16 on a GPU."""
     trust_remote_code: bool = False
     _meter: Meter = field(
         default_factory=Meter,

@@ -128,14 +128,15 @@ class LocalVllm(LocalModel):
     tensor_parallel: int = 1
     """Number of GPUs for one copy of the model."""
     memory: float = 0.9
-    """The share of a GPU's memory that vLLM may use."""
+    """Share of a GPU's memory that vLLM may use."""
     context: int | None = None
-    """Maximum number of tokens of prompt and answer together; by default the model's training length."""
+    """Maximum tokens of prompt and answer together; by default the model's own context length."""
     quantization: str | None = None
+    """Quantization method of the weights, as in vLLM; by default read from the model."""
     batch_size: int = 512
-    """Requests per batch. vLLM schedules as many of them at once as fit into its memory."""
+    """Requests per batch; vLLM computes as many of them at once as its memory allows."""
     engine_args: Mapping[str, Any] = field(default_factory=dict)
-    """Additional arguments for `vllm.LLM`."""
+    """Further arguments of `vllm.LLM`."""
     trust_remote_code: bool = False
     _meter: Meter = field(
         default_factory=Meter,

@@ -54,7 +54,7 @@ def test_prompts_of_different_lengths_are_batched_without_changing_answers(
 
     together = model.generate(asked)
 
-    assert model._loaded.plain.fills is True
+    assert model._loaded.plain.can_pad is True
     assert written(together) == alone
     assert model.counted.passes - before < 4 * 5
     lengths = [
@@ -84,4 +84,4 @@ def test_model_that_does_not_support_padding_gets_batches_of_equal_length(
     monkeypatch.setattr(llava._loaded.model, "generate", deaf_to_masks)
 
     assert written(llava.generate(asked)) == alone
-    assert llava._loaded.plain.fills is False
+    assert llava._loaded.plain.can_pad is False

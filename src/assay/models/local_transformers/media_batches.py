@@ -30,12 +30,12 @@ def group_requests(
     requests: Sequence[Request],
     inputs: Mapping[int, Inputs],
     limits: Limits,
-    fills: bool,
+    can_pad: bool,
 ) -> Iterator[list[int]]:
     """Yield groups of request indices that can be computed in one batch.
 
     The requests of a group have the same options. A request that samples or has stop
-    strings is alone in its group. With `fills`, prompts of similar lengths are padded;
+    strings is alone in its group. With `can_pad`, prompts of similar lengths are padded;
     otherwise all tensors of a group have the same shapes.
     """
     lengths = {index: length_of(tensors) for index, tensors in inputs.items()}
@@ -45,25 +45,25 @@ def group_requests(
         is_alone = bool(options.stop) or not is_greedy(options)
         # Near the end of the context, token limits differ; a batch has only one.
         room, _ = room_for(options, limits, lengths[index])
-        shapes = _shapes(tensors, fills)
+        shapes = _shapes(tensors, can_pad)
         name = (options, index if is_alone else -1, shapes, room)
         groups.setdefault(name, []).append(index)
     for members in groups.values():
-        yield from by_length(members, lambda index: lengths[index], BATCH, fills)
+        yield from by_length(members, lambda index: lengths[index], BATCH, can_pad)
 
 
 def by_length(
     items: Sequence[T],
     length: Callable[[T], int],
     most: int,
-    fills: bool = False,
+    can_pad: bool = False,
 ) -> Iterator[list[T]]:
-    """Yield groups of at most `most` items of equal length, or of similar length with `fills`."""
+    """Yield groups of items of equal length, or of similar length with `can_pad`."""
     group: list[T] = []
     for item in sorted(items, key=length):
         if group:
             shortest = length(group[0])
-            longest = 1.25 * shortest + SLACK if fills else shortest
+            longest = 1.25 * shortest + SLACK if can_pad else shortest
             if len(group) == most or length(item) > longest:
                 yield group
                 group = []
@@ -158,13 +158,13 @@ def _first_logits(model: "PreTrainedModel", inputs: Inputs) -> Sequence[Any]:
     return logits
 
 
-def _shapes(inputs: Inputs, fills: bool) -> Any:
+def _shapes(inputs: Inputs, can_pad: bool) -> Any:
     """Return what inputs must have in common to be joined: names and shapes of their tensors."""
-    can_fill = fills and "input_ids" in inputs and "attention_mask" in inputs
+    can_pad = can_pad and "input_ids" in inputs and "attention_mask" in inputs
     shapes = []
     for name, value in sorted(inputs.items()):
         shape = tuple(getattr(value, "shape", (str(value),)))
-        if can_fill and hasattr(value, "shape"):
+        if can_pad and hasattr(value, "shape"):
             is_padded = name == "input_ids" or name in BESIDE
             if is_padded:
                 shape = ()

@@ -304,7 +304,9 @@ class MediaEngine(Engine):
         joined["position_ids"] = torch.arange(len(ids))[None]
         embeddings = self._reached(move_to_model(joined, self.model))
         if embeddings.shape[1] != len(ids):
-            raise CannotShare("its media do not take the positions of their placeholders")
+            raise CannotShare(
+                "its media do not take the positions of their placeholders"
+            )
         return embeddings[0]
 
     def _reached(self, inputs: Mapping[str, Any]) -> Any:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 CANNOT = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError)
-"""Errors of a model's own code that mean that a prompt's media cannot be separated."""
+"""Errors of a model's own code if the media of a prompt cannot be separated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +195,8 @@ class MediaModel:
                 outputs[index] = self._drawn(request)
         outputs |= self._shared(prepared, self._written)
         unanswered = prepared.without(outputs)
-        can_fill = self.plain.fills is not False
-        groups = group_requests(requests, unanswered, self.limits, can_fill)
+        can_pad = self.plain.can_pad is not False
+        groups = group_requests(requests, unanswered, self.limits, can_pad)
         for group in groups:
             answers = self._tried(group, prepared, self._answered)
             outputs.update(answers)

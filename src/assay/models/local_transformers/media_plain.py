@@ -41,8 +41,8 @@ class PlainWriter:
     settings: Mapping[str, Any]
     opening: int = 0
     """Number of tokens that the model always generates before its answer."""
-    fills: bool | None = None
-    """Whether the model handles padding on the left correctly; `None` until it is tested."""
+    can_pad: bool | None = None
+    """Whether padding on the left is handled correctly; `None` until it is tested."""
 
     def write(
         self,
@@ -204,11 +204,11 @@ class PlainWriter:
         short, long = group[0], group[-1]
         if length_of(short) == length_of(long):
             return True
-        if self.fills is None:
+        if self.can_pad is None:
             pair = [move_to_model(short, self.model), move_to_model(long, self.model)]
             with quiet():
-                self.fills = handles_padding(self.model, pair, self._filler)
-        return bool(self.fills)
+                self.can_pad = handles_padding(self.model, pair, self._filler)
+        return bool(self.can_pad)
 
     @property
     def _filler(self) -> int:

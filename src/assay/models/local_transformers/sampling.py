@@ -46,7 +46,7 @@ def check_options(
 ) -> None:
     """Raise for options that no local model supports.
 
-    With `reports=False`, log-probabilities are among them.
+    If `reports` is False, this includes log-probabilities.
     """
     for name in ("reasoning_effort", "response_format"):
         if getattr(options, name) is not None:

@@ -22,7 +22,7 @@ class LocalModel(ABC):
     chat_template: str | None = None
     """Jinja text, or a file with it, that replaces the template of the weights."""
     max_tokens: int = 512
-    """Maximum length of an answer if the task does not set one."""
+    """Maximum tokens of an answer, if the task does not set a limit."""
     truncate: Literal["refuse", "left", "middle"] = "refuse"
     """Whether a prompt that is too long fails (`refuse`), or loses its beginning or middle (`left`, `middle`)."""
     tool_syntax: str | None = None
