@@ -109,6 +109,15 @@ def test_a_message_without_content_is_where_the_model_writes(place):
         ([turn("user", "a"), turn("user", "b")], "assistant"),
         ([], "assistant"),
         ([turn("user", "a"), Message("user"), turn("user", "b")], "user"),
+        (
+            [
+                turn("user", "a"),
+                turn("assistant", "b"),
+                turn("tool", "c"),
+                turn("user", "d"),
+            ],
+            "assistant",
+        ),
     ],
 )
 def test_who_is_to_speak(messages, role):

@@ -2,7 +2,17 @@
 
 import pytest
 
-from assay.core import Image, Message, Prompt, Sample, Text, UnknownName, UsageError
+from assay.core import (
+    Image,
+    Message,
+    Prompt,
+    Sample,
+    Text,
+    ToolCall,
+    ToolResult,
+    UnknownName,
+    UsageError,
+)
 from assay.templates import ChainOfThought, Variants, WithoutChat, build_template
 
 SUM = Sample(
@@ -130,3 +140,50 @@ def test_media_stay_between_the_words_without_a_chat_template_too():
 
     assert [type(part) for part in message.parts] == [Text, Image, Text, Image, Text]
     assert message.text.replace(" ", "") == Prompt(turns).text.replace(" ", "")
+
+
+@pytest.mark.parametrize("headers", [True, False])
+def test_an_image_is_never_placed_inside_the_name_of_a_turn(headers):
+    turns = (
+        Message("user", (Image(b"one"), Text("Which?"))),
+        Message.of("assistant", "A"),
+        Message("user", (Image(b"two"), Text("Which?"))),
+    )
+
+    wrapped = WithoutChat(lambda sample: Prompt(turns), headers=headers)
+
+    [message] = wrapped(Sample("a", "?")).messages
+    pieces = [
+        part.text if isinstance(part, Text) else part.data() for part in message.parts
+    ]
+    if headers:
+        assert pieces == [
+            "User: ",
+            b"one",
+            "Which?\nAssistant: A\n\nUser: ",
+            b"two",
+            "Which?\nAssistant:",
+        ]
+    else:
+        assert pieces == [b"one", "Which?\nA\n", b"two", "Which?"]
+
+
+def test_tool_calls_and_images_of_tool_results_stay_in_a_prompt_without_chat():
+    turns = (
+        Message.of("user", "Weather?"),
+        Message(
+            "assistant", (Text("I look."), ToolCall("c1", "look", {"city": "Oslo"}))
+        ),
+        Message("tool", (ToolResult("c1", (Text("rain"), Image(b"one"))),)),
+        Message.of("user", "So?"),
+    )
+
+    [message] = WithoutChat(lambda sample: Prompt(turns))(Sample("a", "?")).messages
+
+    assert [
+        part.text if isinstance(part, Text) else part.data() for part in message.parts
+    ] == [
+        'User: Weather?\nAssistant: I look.\nlook({"city": "Oslo"})\nTool: rain',
+        b"one",
+        "\n\nUser: So?\nAssistant:",
+    ]

@@ -283,6 +283,7 @@ def generation_role(messages: Sequence[Message]) -> str:
     """Return the role in which the model answers.
 
     It is the role of the message without content, else the role that ended the earlier rounds, else `assistant`.
+    Results of tools end no round.
     """
     for message in reversed(messages):
         if message.parts is None:
@@ -290,7 +291,7 @@ def generation_role(messages: Sequence[Message]) -> str:
     spoken = [
         m
         for m in messages
-        if m.role.lower() not in ("system", "instruction", "developer")
+        if m.role.lower() not in ("system", "instruction", "developer", "tool")
     ]
     if not spoken:
         return "assistant"
@@ -313,22 +314,47 @@ def render_text(messages: Sequence[Message]) -> str:
 
     Rounds are separated by a blank line. The text ends where the model writes, without a trailing space.
     """
+    parts = render_parts(messages)
+    return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def render_parts(messages: Sequence[Message]) -> list[Part]:
+    """Return a prompt as in `render_text`: pieces of its text, with each medium at its position."""
     spoken = [m for m in messages if m.parts is not None]
     role = generation_role(messages)
-    lines: list[str] = []
+    parts: list[Part] = []
     first = next(
         (m.role for m in spoken if m.role.lower() not in ("system", "instruction")), ""
     )
     for position, message in enumerate(spoken):
-        if position and message.role == first and message.role:
-            lines.append("")
-        lines.append(
-            f"{_header(message.role)} {message.text}" if message.role else message.text
-        )
+        if position:
+            is_new_round = message.role == first and message.role
+            parts.append(Text("\n\n" if is_new_round else "\n"))
+        if message.role:
+            parts.append(Text(f"{_header(message.role)} "))
+        parts += written_parts(message)
     is_completion = all(m.role == "" for m in messages)
     if not is_completion and role:
-        lines.append(_header(role))
-    return "\n".join(lines)
+        break_before = "\n" if parts else ""
+        parts.append(Text(break_before + _header(role)))
+    return parts
+
+
+def written_parts(message: Message) -> list[Part]:
+    """Return a turn as texts and media, with each tool call as text on a line of its own."""
+    pieces: list[Part] = []
+    for part in message.parts or ():
+        if isinstance(part, Media):
+            pieces.append(part)
+        elif isinstance(part, ToolResult):
+            inner_media = [inner for inner in part.parts if isinstance(inner, Media)]
+            pieces += [Text(part.text), *inner_media]
+        elif isinstance(part, ToolCall):
+            break_before = "\n" if pieces else ""
+            pieces.append(Text(break_before + part.text))
+        else:
+            pieces.append(Text(part_text(part)))
+    return pieces
 
 
 def _header(role: str) -> str:

@@ -24,9 +24,8 @@ from ..core import (
     blame,
     blamed,
     generation_role,
-    render_text,
 )
-from ..core.message import link_calls, part_text
+from ..core.message import link_calls, render_parts, written_parts
 from ..core.sample import EMPTY
 from ..core.tools import check_tool_choice, read_tool_choice
 
@@ -334,27 +333,19 @@ def as_text(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     spoken = [message for message in messages if message.parts is not None]
     questions = [message for message in spoken if message.role not in HEAD_ROLES]
     if len(questions) == 1 and questions[0].role == "user":
-        bare = "\n\n".join(message.text for message in spoken)
-        return (Message("", merge_text(parts_in_places(spoken, bare))),)
-    return (Message("", merge_text(parts_in_places(messages, render_text(messages)))),)
+        return (Message("", merge_text(joined_turns(spoken, "\n\n"))),)
+    return (Message("", merge_text(render_parts(messages))),)
 
 
-def parts_in_places(
+def joined_turns(
     messages: Sequence[Message],
-    text: str,
+    separator: str,
 ) -> Iterator[Part]:
-    """Yield the parts of `text`, the joined texts of some turns, with each medium of the turns at its position."""
-    for part in (part for message in messages for part in message.parts or ()):
-        if not isinstance(part, Media):
-            # The text before the part, such as the name of a turn, goes with it. White space at its
-            # ends may be missing.
-            words = part_text(part).strip()
-            end = text.index(words) + len(words)
-            yield Text(text[:end])
-            text = text[end:]
-        else:
-            yield part
-    yield Text(text)
+    """Yield the texts and media of several turns, with a separator between turns."""
+    for position, message in enumerate(messages):
+        if position:
+            yield Text(separator)
+        yield from written_parts(message)
 
 
 def rename_roles(

@@ -1,12 +1,14 @@
 """Templates around other templates: with steps before the answer, or without the chat template."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core import Message, Prompt, Sample, Text
+from ..core import Message, Part, Prompt, Sample, Text
+from ..core.message import render_parts
 from ..registry import templates
 from .build import build_template
-from .built import BuiltTemplate, join_parts, merge_text, parts_in_places, split_head
+from .built import BuiltTemplate, join_parts, joined_turns, merge_text, split_head
 from .choices import Choices
 from .jinja import compiled
 from .plain import Question, solution_of
@@ -124,14 +126,12 @@ class WithoutChat:
     def __call__(self, sample: Sample) -> Prompt:
         """Return the inner prompt as one text for the model to continue, with or without role headers."""
         prompt = self._inner(sample)
-        spoken = [message for message in prompt.messages if message.parts is not None]
         if self.headers:
-            text = prompt.text
+            parts: Iterable[Part] = render_parts(prompt.messages)
         else:
-            text = "\n".join(message.text for message in spoken)
-        return replace(
-            prompt, messages=(Message("", merge_text(parts_in_places(spoken, text))),)
-        )
+            spoken = [turn for turn in prompt.messages if turn.parts is not None]
+            parts = joined_turns(spoken, "\n")
+        return replace(prompt, messages=(Message("", merge_text(parts)),))
 
     def solution(self, sample: Sample) -> object:
         """Return the answer that ends a solved example, from the inner template."""
