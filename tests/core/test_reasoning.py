@@ -9,6 +9,7 @@ from assay.core.reasoning import (
     opening_mark_of,
     read_think_tags,
     separate_text,
+    unread_marks_of,
 )
 from assay.core.record import output_from_plain, output_to_plain
 
@@ -58,6 +59,8 @@ CLOSED = {
     "closed twice": "<think>Is it 4?</think>\nNo.\n</think>\n",
     "role token": "<|im_start|>assistant\n<think>Is it 4? No.</think>",
     "role token without a line break": "<|assistant|><think>Is it 4? No.</think>",
+    "role as a word": "assistant\n<think>Is it 4? No.</think>",
+    "right-to-left mark": "\u200f<think>Is it 4? No.</think>",
     "reasoning content": "<reasoning_content>Is it 4? No.</reasoning_content>",
     "chain of thought": "<chain_of_thought>Is it 4? No.</chain_of_thought>",
     "working out": "<start_working_out>Is it 4? No.<end_working_out>",
@@ -217,7 +220,10 @@ def test_marks_of_the_models_own_replace_the_known_ones():
     own = Output.of("<note>hm</note>42").separated(tags)
     other = Output.of("<think>hm</think>42").separated(tags)
 
+    inside_a_line = Output.of("A: <note>hm</note>42").separated(tags)
+
     assert (own.text, own.reasoning) == ("42", "hm")
+    assert (inside_a_line.text, inside_a_line.reasoning) == ("A: 42", "hm")
     assert other.text == "<think>hm</think>42"
 
 
@@ -272,3 +278,26 @@ def test_media_and_reasoning_of_the_models_own_are_left_as_they_are():
 )
 def test_a_prompt_may_end_with_an_opening_mark(prompt, mark):
     assert opening_mark_of(prompt) == mark
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("<plan>hm</plan>42", ("<plan>", "</plan>")),
+        ("<reasoning_steps>hm</reasoning_steps>42", ("<reasoning_steps>",)),
+        ("[REASONING]hm[/REASONING] 42", ("[REASONING]", "[/REASONING]")),
+        ("&lt;think&gt;hm&lt;/think&gt;42", ("&lt;think&gt;", "&lt;/think&gt;")),
+        ("＜think＞hm＜/think＞42", ("＜think＞", "＜/think＞")),
+        ("<思考>hm</思考>42", ("<思考>", "</思考>")),
+        ("A: <think>hm</think>42", ("<think>", "</think>")),
+        ("<plan>hm</plan>", None),
+        ("<plan>hm", None),
+        ("`<think>` opens, `</think>` closes.", None),
+        ("<b>Paris</b> is the plan.", None),
+        ("[1] The plan [2] is [/1] good", None),
+    ],
+)
+def test_marks_that_look_like_reasoning_are_named(text, marks):
+    unread = unread_marks_of(text)
+
+    assert (unread and unread[: len(marks or ())]) == marks

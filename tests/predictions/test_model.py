@@ -485,3 +485,27 @@ def test_the_file_of_the_questions_may_hold_the_predictions_too():
     write("sums.jsonl", [{**row, "prediction": row["answer"]} for row in ROWS])
 
     assert run("predictions/sums.jsonl").results[0].value == 1
+
+
+def test_a_chat_message_is_its_content():
+    message = {"role": "assistant", "content": "4", "reasoning_content": "2 and 2"}
+    pieces = [{"type": "text", "text": "<think>9?</think>5"}]
+    question = {"role": "user", "content": "2+2?"}
+
+    result = run(
+        predict(
+            a=message,
+            b=[question, {"role": "assistant", "content": pieces}],
+            c=[message, {"role": "assistant", "content": "5"}],
+        )
+    )
+
+    assert result.results[0].value == pytest.approx((1 + 1 + 0.5) / 3)
+    assert any("3 answers" in note and "had reasoning" in note for note in result.notes)
+
+
+def test_only_messages_of_the_model_are_read_as_messages():
+    question = {"role": "user", "content": "4"}
+    write("sums.jsonl", [{**ROWS[0], "answer": '{"role":"user","content":"4"}'}])
+
+    assert run(predict(a=question)).results[0].value == 1.0

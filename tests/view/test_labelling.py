@@ -198,6 +198,17 @@ def test_import_refuses_a_label_outside_of_the_scale_and_names_the_line(
     assert not (folder / "labels.jsonl").exists()
 
 
+def test_import_refuses_a_decimal_comma_that_makes_another_cell(tmp_path: Path, capsys):
+    folder = rated(tmp_path / "run", [3, 4, 5, 1])
+    (tmp_path / "l.csv").write_text("id,value,by\ns000,3,ann\ns001,3,5,ann\n")
+
+    code = main(["label", str(folder), "--import", str(tmp_path / "l.csv")])
+
+    assert code == 2
+    assert "l.csv:3: more cells than columns" in capsys.readouterr().err
+    assert not (folder / "labels.jsonl").exists()
+
+
 def test_import_of_a_right_or_wrong_metric_takes_only_0_to_1(tmp_path: Path, capsys):
     folder = sums(tmp_path / "run")
     (tmp_path / "l.csv").write_text("id,value\ns001,2\ns002,1\n")

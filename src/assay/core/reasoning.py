@@ -115,13 +115,25 @@ _RESPONSE_TAG = re.compile(
     r"\s*<response>(.*)</response>\s*", re.IGNORECASE | re.DOTALL
 )
 """Matches a text that is one `<response>` element, as Granite and ERNIE write an answer after their reasoning."""
-_UNSEEN = "\ufeff\u200b\u200c\u200d\u2060"
-# "<s>", "<|assistant|>", "<|im_start|>assistant", "<｜begin▁of▁sentence｜>", a byte order mark
+_UNSEEN = "\ufeff\u200b-\u200f\u2060\u2066-\u2069\u00ad"
+# "<s>", "<|assistant|>", "<|im_start|>assistant", "assistant\n", "<｜begin▁of▁sentence｜>", a byte order mark
 _BEFORE_TEXT = re.compile(
-    rf"(?:[\s{_UNSEEN}]|</?s>|<bos>|<[|｜][\w▁]+[|｜]>(?:assistant)?)*"
+    rf"(?:[\s{_UNSEEN}]|</?s>|<bos>|assistant\n|<[|｜][\w▁]+[|｜]>(?:assistant)?)*"
 )
 _SENTENCE_ENDS = (".", "!", "?", "…", "。", "！", "？")
 _TAG = re.compile(r"<[\w:|-]+>|\[[\w:|-]+\]")
+_THOUGHT_WORD = "think|thought|reason|reflect|analys|scratch|plan|draft|思考|推理"
+# "<plan>", "[REASONING]", "&lt;think&gt;", "＜think＞"
+_THOUGHT_MARK = re.compile(
+    rf"""
+    (?P<open><|\[|&lt;|＜)
+    (?P<name>[\w:|-]{{0,20}}(?:{_THOUGHT_WORD})[\w:|-]{{0,20}})
+    (?P<close>>|\]|&gt;|＞)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_BEGINNING = 80
+"""Number of characters at the start of an answer in which a mark of reasoning is looked for."""
 _QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
 
 # <|channel|>analysis<|message|>, <|channel|>commentary to=functions.f <|constrain|>json<|message|>
@@ -172,7 +184,7 @@ def separate_text(text: str, tags: ThinkTags = None) -> Separated | None:
     if tags is False:
         return None
     if isinstance(tags, tuple):
-        return _separate_blocks(text, _own_marks(*tags))
+        return _separate_blocks(text, _own_marks(*tags), anywhere=True)
     if not may_hold_reasoning(text):
         return None
     return (
@@ -186,6 +198,19 @@ def answer_of(text: str) -> str:
     """Return a text without its reasoning."""
     separated = separate_text(text)
     return text if separated is None else separated.answer
+
+
+def unread_marks_of(answer: str) -> tuple[str, str] | None:
+    """Return the marks at the start of an answer that look like marks of reasoning and were not read as such.
+
+    They must be closed, with something behind them: `<plan>…</plan>42`.
+    """
+    for mark in _THOUGHT_MARK.finditer(answer[:_BEGINNING]):
+        closing = f"{mark['open']}/{mark['name']}{mark['close']}"
+        _, _, rest = answer[mark.end() :].partition(closing)
+        if rest.strip() and not _is_quoted(answer, mark):
+            return mark[0], closing
+    return None
 
 
 def opening_mark_of(prompt: str) -> str:
@@ -262,11 +287,14 @@ def _compile_marks(
 def _separate_blocks(
     text: str,
     marks: re.Pattern[str],
+    *,
+    anywhere: bool = False,
 ) -> Separated | None:
+    """Separate the blocks between opening and closing marks: with `anywhere`, also closed ones inside a line."""
     first = marks.search(text)
     if first is None:
         return None
-    reader = _BlockReader(text)
+    reader = _BlockReader(text, anywhere=anywhere)
     reader.skip_special_tokens(first)
     fences = _fence_positions(text)
     for mark in marks.finditer(text):
@@ -279,8 +307,10 @@ def _separate_blocks(
 class _BlockReader:
     """Splits a text into answer and reasoning, one opening or closing mark at a time."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, anywhere: bool) -> None:
         self.text = text
+        self.anywhere = anywhere
+        """True if every closed block is reasoning, also one inside a line."""
         self.start = 0
         """Index at which the current piece begins."""
         self.is_inside = False
@@ -361,8 +391,10 @@ class _BlockReader:
         """Return True if a mark inside a line opens a block, provided that a closing
         mark follows: "Sure! <think>".
         """
+        if self.anywhere or self.has_reasoning:
+            return True
         before = self.text[self.start : position].rstrip()
-        return self.has_reasoning or before.endswith(_SENTENCE_ENDS)
+        return before.endswith(_SENTENCE_ENDS)
 
     def _open(self, position: int, end: int) -> None:
         self.answers.append(self.text[self.start : position])

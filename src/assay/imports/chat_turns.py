@@ -117,9 +117,14 @@ def answer_of(
     turn: object,
     stop_reason: str | None = None,
 ) -> Candidate:
-    """Return a turn of the model as an answer."""
-    message = _message({**mapping(turn), "role": "assistant"})
-    return Candidate(message.parts or (), stop_reason)
+    """Return a turn of the model as an answer, with the reasoning that is beside its content."""
+    fields = mapping(turn)
+    message = _message({**fields, "role": "assistant"})
+    parts = message.parts or ()
+    thought = fields.get("reasoning_content") or fields.get("reasoning")
+    if isinstance(thought, str) and thought:
+        parts = (Reasoning(thought), *parts)
+    return Candidate(parts, stop_reason)
 
 
 def split_answer(turns: object) -> tuple[tuple[Message, ...], Output]:

@@ -53,8 +53,13 @@ class Row:
 
     @property
     def candidates(self) -> list[Any]:
-        """The answers: the elements of a list, or the cell as the only answer. Nulls are left out."""
-        if isinstance(self.prediction, (list, tuple)):
+        """The answers: the elements of a list, else the cell as the only answer. Nulls are left out.
+
+        The answer of a conversation is its last message.
+        """
+        if is_conversation(self.prediction):
+            cells = self.prediction[-1:]
+        elif isinstance(self.prediction, (list, tuple)):
             cells = self.prediction
         else:
             cells = (self.prediction,)
@@ -85,6 +90,23 @@ class Table:
         for (id, _), rows in self.rows.items():
             counts[id] = max(counts.get(id, 0), len(rows))
         return counts
+
+
+def is_message(cell: object) -> bool:
+    """Return True for a chat message of the model, `{"role": "assistant", "content": …}`."""
+    return (
+        isinstance(cell, Mapping)
+        and cell.get("role") == "assistant"
+        and "content" in cell
+    )
+
+
+def is_conversation(cell: object) -> bool:
+    """Return True for a list of chat messages that ends with one of the model."""
+    if not isinstance(cell, (list, tuple)) or not cell or not is_message(cell[-1]):
+        return False
+    roles = [turn.get("role") for turn in cell if isinstance(turn, Mapping)]
+    return len(roles) == len(cell) and roles != ["assistant"] * len(cell)
 
 
 def read_table(path: Path, named: Named) -> Table:

@@ -34,8 +34,9 @@ from ..datasets.faults import RowFault
 from ..datasets.hub import refuse_url
 from ..datasets.reach import Reach
 from ..datasets.row_media import KINDS, SUFFIXES, URLS, medium_of
+from ..imports.chat_turns import answer_of
 from ..media.checks import check_media
-from .prediction_table import ROUND, Named, Row, Table, read_table
+from .prediction_table import ROUND, Named, Row, Table, is_message, read_table
 
 ANY = frozenset({"text", *KINDS})
 SCHEME = "predictions"
@@ -333,9 +334,14 @@ def _are_two_files(path: Path, other: Path) -> bool:
 
 
 def _text_parts(cell: object) -> list[Part]:
-    """Return a prediction as parts: a text unchanged, a number as text, an object as JSON text and as a structure."""
+    """Return a prediction as parts.
+
+    A text is unchanged, a number as written, a chat message its content, another object its JSON text and structure.
+    """
     if isinstance(cell, str):
         return [Text(cell)]
+    if isinstance(cell, Mapping) and is_message(cell):
+        return list(answer_of(cell).parts)
     if isinstance(cell, bytes):
         try:
             return [Text(cell.decode())]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from ..core import AllOf, Outcome, Output, Sample, Score, shorten
+from ..core.reasoning import separate_text
 
 T = TypeVar("T")
 _MARKED_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
@@ -17,16 +18,24 @@ _NO_TEXT = (Mapping, bytes, bytearray, list, tuple)
 def accepted(sample: Sample) -> tuple[str, ...]:
     """Return the accepted answers of a sample as texts; a number in a target column becomes its printed form.
 
-    The parts of an `AllOf` target are joined to one text. Return an empty tuple if a
-    target is not text, such as a mapping, bytes or null.
+    The parts of an `AllOf` are joined to one text. Reasoning in a target is left out, as in answers. Return an empty
+    tuple if a target is not text, such as a structure, bytes or a null.
     """
     target = sample.target
     if type(target) is str:
-        return (target,)
+        return (without_reasoning(target),)
     targets = without_nulls(sample)
     if not is_text(targets):
         return ()
     return (*map(_text, targets), *whole_spellings(targets))
+
+
+def without_reasoning(target: str) -> str:
+    """Return a target without reasoning such as `<think>…</think>`, which distilled data have; never an empty text."""
+    separated = separate_text(target)
+    if separated is None or not separated.answer.strip():
+        return target
+    return separated.answer
 
 
 def whole_spellings(targets: Iterable[object]) -> tuple[str, ...]:
@@ -110,7 +119,7 @@ def _text(target: object) -> str:
         parts = (part if isinstance(part, str) else part[0] for part in target.parts)
         return " ".join(parts)
     if isinstance(target, str):
-        return target
+        return without_reasoning(target)
     return str(target)
 
 

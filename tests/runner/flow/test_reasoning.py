@@ -223,3 +223,39 @@ def test_the_next_turn_of_a_dialogue_does_not_repeat_the_reasoning(tmp_path):
     run(tmp_path, thinks_aloud, rows=samples)
 
     assert asked[-1] == ["q", "42", "again?"]
+
+
+def test_unknown_marks_before_the_answer_are_noted_with_the_option_that_reads_them(
+    tmp_path,
+):
+    model = Model("<plan>Is it 41?</plan>42")
+
+    unread = run(tmp_path / "a", model)
+    separated = run(tmp_path / "b", model, model_args={"think_tags": "<plan>,</plan>"})
+
+    assert unread.results[0].value == 0.0
+    [note] = [note for note in unread.notes if "<plan>" in note]
+    assert "4 answers begin with <plan>…</plan>" in note
+    assert "-a 'think_tags=<plan>,</plan>'" in note
+    assert separated.results[0].value == 1.0
+    assert not any("begin with" in note for note in separated.notes)
+
+
+@pytest.mark.parametrize("scorer", ["exact_match", "number", "math", "f1", "wer"])
+def test_reasoning_in_targets_is_not_compared(tmp_path, scorer):
+    rows = [
+        {**row, "answer": f"<think>41 or 5?</think>\n{row['answer']}"} for row in ROWS
+    ]
+
+    result = run(tmp_path / "run", thinks, rows, scorers=scorer)
+
+    assert result.results[0].value == (0.0 if scorer == "wer" else 1.0)
+    assert any("4 targets have reasoning" in note for note in result.notes)
+
+
+def test_a_target_that_is_only_a_mark_is_compared_as_it_is(tmp_path):
+    rows = [{"id": "0", "question": "Which tag ends it?", "answer": "</think>"}]
+
+    result = run(tmp_path / "run", Model("It is `</think>`."), rows, scorers="includes")
+
+    assert result.results[0].value == 1.0

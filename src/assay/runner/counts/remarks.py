@@ -16,6 +16,7 @@ from ...core import Candidate, Json, Media, Output, Sample, Text, shorten
 from ...core.errors import plural
 from ...core.message import Part
 from ...core.protocols import Template
+from ...core.reasoning import unread_marks_of
 from ...datasets.choice_order import weighs_texts
 from ...store import Answered
 from ..scoring.scoring import Scoring
@@ -277,6 +278,7 @@ def _format_answer(output: Output) -> str:
 
 
 MOST_NOTES = 50
+MOST_MARKS = 3
 """Maximum number of different notes that are counted for one task × model."""
 
 
@@ -346,20 +348,28 @@ class ReasonedAnswers:
     """Counts answers that contain reasoning, which is not scored. Each answer counts once."""
 
     def __init__(self) -> None:
-        self._answers: set[tuple[str, int, int]] = set()
+        self._answers: set[Place] = set()
+        self._unread: dict[tuple[str, str], set[Place]] = {}
+        """Answers that begin with unknown marks that may be those of reasoning, by the marks."""
 
     def count(
         self,
-        key: tuple[str, int, int],
+        key: Place,
         output: Output,
     ) -> None:
-        """Count a new answer if it contains reasoning. Its sample, epoch and round identify it."""
-        if any(candidate.has_reasoning for candidate in output.candidates):
-            self._answers.add(key)
+        """Count a new answer, identified by sample, epoch and round, if it has reasoning or marks that look like it."""
+        for candidate in output.candidates:
+            if candidate.has_reasoning:
+                self._answers.add(key)
+            if candidate.verbatim:
+                continue
+            marks = unread_marks_of(candidate.text)
+            if marks is not None:
+                self._unread.setdefault(marks, set()).add(key)
 
     def count_stored(
         self,
-        key: tuple[str, int, int],
+        key: Place,
         answer: Answered,
     ) -> None:
         """Count an answer in the journal if it has reasoning."""
@@ -376,6 +386,12 @@ class ReasonedAnswers:
         if self._answers:
             answers = plural(len(self._answers), "answer")
             yield f"{task}: {answers} of {model} had reasoning, which is kept apart and not scored"
+        for (opening, closing), keys in list(self._unread.items())[:MOST_MARKS]:
+            answers = plural(len(keys), "answer begins", "answers begin")
+            yield (
+                f"{task}: {answers} with {opening}…{closing}, which is scored with the rest;"
+                f" if it is reasoning: -a 'think_tags={opening},{closing}'"
+            )
 
 
 class Remarks:

@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 
 from ...core import Output, Sample
 from ...core.errors import plural
-from ...scorers.answers import accepted
+from ...scorers.answers import accepted, without_reasoning
 from ...scorers.plain_text import plain_text
 from ...scorers.text.normalize_text import squad_words
 from ..scoring.scoring import Scoring
@@ -46,6 +46,7 @@ class Spelling:
         self._wide = 0
         self._numbers = 0
         self._listed = 0
+        self._reasoned_targets = 0
         self._example = ""
 
     def count(self, sample: Sample, output: Output) -> None:
@@ -84,8 +85,10 @@ class Spelling:
             self._loose += 1
 
     def count_target(self, sample: Sample) -> None:
-        """Count the target of a sample if it is a list written as text."""
+        """Count the target of a sample if it is a list written as text, or has reasoning before it."""
         target = sample.target
+        if isinstance(target, str) and without_reasoning(target) != target:
+            self._reasoned_targets += 1
         if self._scorer and isinstance(target, str) and is_list_text(target):
             self._listed += 1
             self._example = self._example or target
@@ -99,6 +102,7 @@ class Spelling:
             "answers_equal_but_for_case_or_punctuation": self._loose,
             "answers_in_another_unicode_form_than_targets": self._other_forms,
             "targets_that_are_lists_in_text": self._listed,
+            "targets_with_reasoning": self._reasoned_targets,
         }
         return {name: count for name, count in counts.items() if count}
 
@@ -132,9 +136,15 @@ class Spelling:
             )
         if self._listed:
             targets = plural(self._listed, "target is", "targets are")
+            example = self._example[:60]
             yield (
-                f"{task}: {targets} a list written as text, {self._example[:60]}, and counts as one answer;"
+                f"{task}: {targets} a list written as text ({example}), which counts as one answer;"
                 " a JSON list accepts each of its entries"
+            )
+        if self._reasoned_targets:
+            targets = plural(self._reasoned_targets, "target has", "targets have")
+            yield (
+                f"{task}: {targets} reasoning before the answer, as in <think>…</think>, which is not compared"
             )
 
 
