@@ -119,6 +119,12 @@ RIGHT = {
     "exec and eval": ("def f(t):\n    scope = {}\n    exec('y = 2', scope)\n    return eval(t, scope)", "assert f('y + 1') == 3"),
     "collecting garbage": ("import gc, weakref\nclass A: pass\ndef f():\n    a = A()\n    a.a = a\n    r = weakref.ref(a)\n    del a\n    gc.collect()\n    return r() is None", "assert f()"),
     "warnings": ("import warnings\ndef f():\n    warnings.warn('old', DeprecationWarning)\n    return 1", "import warnings\nwith warnings.catch_warnings(record=True) as seen:\n    warnings.simplefilter('always')\n    assert f() == 1 and len(seen) == 1"),
+    # Comparisons of their own kind, which are no lies.
+    "a number modulo seven": ("class Mod(int):\n    def __eq__(self, o): return (int(self) - int(o)) % 7 == 0\n    __hash__ = None\ndef f(x): return Mod(x)", "assert f(9) == 2 and f(9) != 3"),
+    "a number with a tolerance": ("class Near:\n    def __init__(self, v): self.v = v\n    def __eq__(self, o): return abs(self.v - o) < 1e-6\n    def __sub__(self, o): return self.v - o\ndef f(): return Near(0.3)", "assert f() == 0.1 + 0.2 and abs(f() - 0.3) < 1e-9"),
+    "a text in any case": ("class Text(str):\n    def __eq__(self, o): return self.lower() == o.lower()\n    __hash__ = str.__hash__\ndef f(t): return Text(t)", "assert f('Ab') == 'aB'"),
+    "an enumeration that equals its values": ("from enum import Enum\nclass E(Enum):\n    A = 1\n    def __eq__(self, o): return self.value == getattr(o, 'value', o)\n    __hash__ = Enum.__hash__", "assert E.A == 1 and E.A != 2"),
+    "a class that says what equals it by a partial method": ("import functools\nclass P:\n    v = 3\n    def same(self, o, key): return self.v == o\n    __eq__ = functools.partialmethod(same, key=1)\ndef f(): return P()", "assert f() == 3 and not f() == 4"),
 }  # fmt: skip
 
 WRONG = {

@@ -255,6 +255,36 @@ LIBRARY_TAMPERED = {
 }
 
 
+EQUALS_TOO_MUCH = {
+    "all numbers": "class E(int):\n    def __eq__(s, o): return isinstance(o, int)\n",
+    "all but one number": "class E:\n    def __eq__(s, o): return o != 8123\n",
+    "a function of other globals": (
+        "class E: pass\nns = {}\nexec('def eq(s, o): return True', ns)\nE.__eq__ = ns['eq']\n"
+    ),
+    "a static method": "class E:\n    __eq__ = staticmethod(lambda o: True)\n",
+    "an object that is called": (
+        "class C:\n    def __call__(s, o): return True\nclass E: pass\nE.__eq__ = C()\n"
+    ),
+    "a partial method": (
+        "import functools\nclass E:\n    __eq__ = functools.partialmethod(lambda s, o: True)\n"
+    ),
+    "a class with a constructor of its own": (
+        "class E:\n    def __new__(c, x=1): return object.__new__(c)\n    def __eq__(s, o): return True\n"
+    ),
+    "no difference": "class E:\n    def __sub__(s, o): return 0\n",
+}
+
+
+@pytest.mark.parametrize("name", EQUALS_TOO_MUCH)
+def test_a_class_that_equals_different_values_is_suspect(name):
+    compare = "abs(f() - 3) < 1e-6" if name == "no difference" else "f() == 3"
+
+    verdict = judge(EQUALS_TOO_MUCH[name] + "def f(): return E()", f"assert {compare}")
+
+    assert verdict.passed
+    assert "E equals everything" in verdict.suspect
+
+
 @pytest.mark.parametrize("name", LIBRARY_TAMPERED)
 def test_a_program_that_changes_what_its_tests_use_is_suspect(name):
     verdict = judge(*LIBRARY_TAMPERED[name])

@@ -15,7 +15,7 @@ import _thread
 import builtins
 import posix
 import sys
-from _operator import is_
+from _operator import eq, is_, ne, sub
 
 MYPY = False  # importing `typing` costs more than all else here
 if MYPY:
@@ -48,6 +48,8 @@ ALWAYS_REPORTED = (
 """Audit events that let a program manipulate its tests. They are always reported."""
 REPORTED = ("sys._getframe", "sys._current_", "gc.get_", "code.__new__", "marshal.")
 """Prefixes of audit events that inspect the process. They are reported unless trusted code raises them."""
+COMPARISONS = frozenset({"__eq__", "__ne__", "__sub__", "__rsub__"})
+"""Methods by which tests compare a result."""
 FRAME_ATTRIBUTES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code")
 FRAME_READS = (b".f_back", b".f_globals", b".f_locals", b".f_builtins")
 """Bytecode that reads attributes of frames, for which no audit event exists. Signal handlers receive a frame."""
@@ -382,28 +384,45 @@ def inspect_classes(scope: "dict[str, Any]") -> "Iterator[str]":
             for name, value in kind.__dict__.items()
             if type(value) is function and value.__globals__ is scope
         ]
-        if not owned:
-            continue
-        if ("__eq__" in owned or "__ne__" in owned) and is_lying(kind):
+        is_of_program = owned or kind.__module__ == MODULE
+        compares = is_of_program and not COMPARISONS.isdisjoint(kind.__dict__)
+        if compares and is_lying(kind):
             yield f"{kind.__name__} equals everything"
         package = str(kind.__module__).partition(".")[0]
-        if package in sys.stdlib_module_names:
+        if owned and package in sys.stdlib_module_names:
             yield f"the program replaced {kind.__module__}.{kind.__name__}.{owned[0]}"
 
 
 def is_lying(kind: type) -> bool:
-    """Return True if an instance of a class compares equal to a number, a text and any object.
-
-    For a metaclass, its instances are classes.
-    """
-    others = (8123, "8123", (8, 123), object())
+    """Return True if an empty instance of a class equals two different values of one type."""
     try:
-        make: Any = kind.__new__
-        is_metaclass = issubclass(kind, type)
-        if is_metaclass:
-            thing = make(kind, "thing", (), {})
-        else:
-            thing = make(kind)
-        return all(thing == x for x in others) or not any(thing != x for x in others)
-    except BaseException:  # noqa: BLE001 - an honest comparison may need what is not there
+        thing = make_empty(kind)
+    except BaseException:  # noqa: BLE001 - not every class has empty instances
         return False
+    number = int.from_bytes(posix.urandom(4), "big")
+    makers = (int, float, str, lambda n: (n,), lambda n: [n], lambda n: {n: n})
+    for make in (*makers, lambda n: {n}, lambda n: object()):
+        if agrees(thing, make(number)) and agrees(thing, make(number + 1)):
+            return True
+    return False
+
+
+def make_empty(kind: type) -> "object":
+    """Return an instance of a class without calling code of the program; for a metaclass, a class."""
+    if issubclass(kind, type):
+        return type.__new__(kind, "thing", (), {})
+    built_in = [base for base in kind.__mro__ if not base.__flags__ & HEAP_TYPE]
+    make: Any = built_in[0].__new__
+    return make(kind)
+
+
+def agrees(thing: object, value: object) -> bool:
+    """Return True if a comparison of a test would say that a thing equals a value, or nearly equals it."""
+    comparisons = (eq, lambda a, b: not ne(a, b), lambda a, b: abs(sub(a, b)) < 0.001)
+    for compare in comparisons:
+        try:
+            if compare(thing, value):
+                return True
+        except BaseException:  # noqa: BLE001 - most things can only be compared with some values
+            continue
+    return False

@@ -243,5 +243,36 @@ def test_a_skipped_function_does_not_fail_the_program():
         "def test_b():\n    assert double(2) == 4"
     )
 
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import unittest\ndef double(x): raise unittest.SkipTest('later')",
+        "import unittest\nunittest.TestCase.failureException = unittest.SkipTest\n"
+        "def double(x): return 0",
+        "import unittest\nunittest.defaultTestLoader.testMethodPrefix = 'no'\n"
+        "def double(x): return 0",
+        "import unittest\nunittest.TestLoader.testMethodPrefix = 'no'\n"
+        "def double(x): return 0",
+    ],
+)
+def test_a_program_cannot_skip_its_tests(program):
+    assert score(Runs(), program, tests=UNITTEST).value == 0.0
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    "skipped",
+    [
+        "    @unittest.skip('slow')\n    def test_slow(self):\n        assert double(2) == 5\n",
+        "    def test_slow(self):\n        self.skipTest('slow')\n",
+        "    def test_slow(self):\n        with self.subTest():\n            self.skipTest('slow')\n",
+        "    @unittest.expectedFailure\n    def test_slow(self):\n        assert double(2) == 5\n",
+    ],
+)
+def test_tests_may_skip_themselves(skipped):
+    tests = f"{UNITTEST}\n{skipped}"
+
     assert score(Runs(), RIGHT, tests=tests).value == 1.0
     assert score(Runs(), WRONG, tests=tests).value == 0.0

@@ -24,6 +24,7 @@ RUN_TESTS = """
 def _assay_run_tests(function_names, class_names):
     import asyncio
     import inspect
+    import sys
     import unittest
 
     def call(function, *optional):
@@ -39,6 +40,36 @@ def _assay_run_tests(function_names, class_names):
         function = owner.get(name) if isinstance(owner, dict) else getattr(owner, name, None)
         if function is not None:
             call(function, *optional)
+
+    class Result(unittest.TestResult):
+        passed = 0
+
+        def addSuccess(self, test):
+            self.passed += 1
+
+        def addSkip(self, test, reason):
+            # The tests may skip one of themselves. A program that raises `SkipTest` fails its test.
+            trace = getattr(sys.exc_info()[1], "__traceback__", None)
+            while trace is not None:
+                file = trace.tb_frame.f_code.co_filename
+                if file not in ("<assay tests>", unittest.case.__file__):
+                    self.addFailure(test, sys.exc_info())
+                    return
+                trace = trace.tb_next
+            super().addSkip(test, reason)
+
+    def run_case(kind):
+        names = [name for name in dir(kind) if name.startswith("test")]
+        names = names or [name for name in ["runTest"] if hasattr(kind, name)]
+        result = Result()
+        unittest.TestSuite([kind(name) for name in names]).run(result)
+        for test, trace in result.errors + result.failures:
+            raise AssertionError(f"{test.id()}: {trace.strip().splitlines()[-1]}")
+        for test in result.unexpectedSuccesses:
+            raise AssertionError(f"{test.id()}: passed, but should fail")
+        ended = result.passed + len(result.skipped) + len(result.expectedFailures)
+        if result.testsRun > ended or kind.failureException is not AssertionError:
+            raise AssertionError(f"{kind.__name__}: a test neither passed nor failed")
 
     def is_collected(kind):
         if not isinstance(kind, type):
@@ -56,13 +87,7 @@ def _assay_run_tests(function_names, class_names):
         hook(scope, "teardown_function", function)
     for kind in filter(is_collected, kinds):
         if issubclass(kind, unittest.TestCase):
-            suite = unittest.defaultTestLoader.loadTestsFromTestCase(kind)
-            result = unittest.TestResult()
-            suite.run(result)
-            for test, trace in result.errors + result.failures:
-                raise AssertionError(f"{test.id()}: {trace.strip().splitlines()[-1]}")
-            for test in result.unexpectedSuccesses:
-                raise AssertionError(f"{test.id()}: passed, but should fail")
+            run_case(kind)
             continue
         hook(kind, "setup_class")
         for name in dir(kind):
