@@ -300,3 +300,25 @@ def test_encoder_decoder_likelihoods_equal_those_of_the_model(t5):
         expected = sum(logprobs[at, token].item() for at, token in enumerate(labels[0]))
         assert found.logprob == pytest.approx(expected, abs=1e-4)
         assert found.tokens == labels.shape[1]
+
+
+@pytest.mark.parametrize("name", ["RecurrentGemma", "Rwkv", "Mamba"])
+def test_a_prompt_of_one_token_does_not_continue_the_prompt_before(
+    name, make, tmp_path
+):
+    import torch
+
+    plain = build(name, GENERATE[name])
+    with torch.no_grad():
+        for weights in plain.parameters():
+            weights.normal_(0, 0.25)
+    tokenizer = make.tokenizer()
+    folder = make.folder(tmp_path, plain, tokenizer)
+    first = generated(plain, tokenizer, "a")
+    model = LocalTransformers(folder, batch_size=3)
+
+    outputs = model.generate([ask(CONTEXTS[0]), ask("a"), ask(CONTEXTS[1])])
+    [again] = model.generate([ask("a")])
+
+    for output in (outputs[1], again):
+        assert list(output.candidates[0].token_ids) == first

@@ -63,6 +63,10 @@ class PlainText:
 
     def _generate(self, rows: Sequence[Row]) -> None:
         chooser = Chooser(rows, self.filler)
+        if not self.is_seq2seq and any(len(row.prompt) == 1 for row in rows):
+            # RecurrentGemma keeps its state in its modules, and a prompt of one token would continue the last one.
+            # A pass without a cache removes the state.
+            plain_logits(self.model, rows[0].prompt)
         settings: dict[str, Any] = {}
         if not self.is_seq2seq or any(row.options.repetition_penalty for row in rows):
             # `Chooser` applies the penalty of the model's settings or of the request.
