@@ -245,6 +245,44 @@ def test_speech_that_cancels_beside_a_hum_that_does_not_is_kept():
     assert np.corrcoef(made.samples, TONE)[0, 1] > 0.9
 
 
+LONG = np.arange(64_000)
+VOICE = 0.3 * np.sin(LONG / 7) * (1 + np.sin(LONG / 3000))
+SHARED = {
+    "a constant offset": 0.3,
+    "a loud hum": 0.4 * np.sin(LONG / 50),
+    "noise": 0.2 * np.random.default_rng(0).normal(size=len(LONG)),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_speech_that_cancels_beside_what_both_channels_share_is_kept(name):
+    shared = SHARED[name]
+
+    made = decode_audio(stereo(VOICE + shared, -VOICE + shared), channels=1)
+
+    assert made.conversions[0].startswith("took channel")
+    assert abs(np.corrcoef(made.samples, VOICE)[0, 1]) > 0.6
+
+
+def test_the_channel_with_what_would_be_lost_is_taken():
+    noise = 0.5 * np.random.default_rng(0).normal(size=len(LONG))
+    stream = io.BytesIO()
+    channels = np.column_stack([noise, -VOICE, VOICE])
+    soundfile.write(stream, channels, 16000, format="WAV", subtype="FLOAT")
+
+    made = decode_audio(Audio(stream.getvalue()), channels=1)
+
+    assert made.conversions[0].startswith("took channel 2 of 3")
+
+
+def test_channels_with_two_speakers_or_a_delay_are_mixed():
+    first, second = np.random.default_rng(1).normal(0, 0.1, size=(2, 64_000))
+
+    for right in (second, np.roll(first, 16), np.roll(first, 3)):
+        made = decode_audio(stereo(first, right), channels=1)
+        assert made.conversions == ("mixed 2 channels to 1",)
+
+
 def test_a_clip_whose_channels_cancel_in_one_half_is_not_mixed():
     long = 0.5 * np.sin(np.arange(64_000) / 10)
     right = np.concatenate([long[:32_000], -long[32_000:]])

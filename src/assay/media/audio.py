@@ -152,9 +152,11 @@ CANCELLED = 0.1
 The share is 1 for independent channels, and for one channel with silent ones.
 """
 MOST_CANCELLED = 0.05
-"""The share of a clip's power above which its channels are not mixed, if the parts with
-this power cancel each other.
-"""
+"""The channels of a clip are not mixed if parts with more than this share of its power cancel each other."""
+MOST_CANCELLED_BANDS = 0.25
+"""The same share for frequency bands: speech may cancel beside a hum that does not."""
+BAND = 64
+"""Number of neighbouring frequencies in a band, about 60 Hz at 16 kHz. Single ones would cancel by chance."""
 MIX_FRAMES = 16384
 """The length in frames of the parts that are tested for cancelling: 0.3 to 2 seconds, depending on the rate."""
 
@@ -255,28 +257,36 @@ def decode_audio_here(
 
 
 def _one_channel(samples: "Floats") -> "tuple[Floats, str]":
-    """Return the mean of the channels, or the loudest channel if they cancel each other, and a note on which it is."""
+    """Return the mean of the channels, or one of them if they cancel each other, and a note on which it is."""
     import numpy as np
 
     count = samples.shape[1]
-    powers = np.zeros(count)
-    cancelled = 0.0
+    lost = np.zeros(count)  # the power of each channel in bands that cancel
+    cancelled = power = 0.0
     for start in range(0, len(samples), MIX_FRAMES):
         part = samples[start : start + MIX_FRAMES].astype(np.float64)
-        part_powers = np.square(part).sum(axis=0)
-        power_of_sum = np.square(part.sum(axis=1)).sum()
-        if power_of_sum < CANCELLED * part_powers.sum():
-            cancelled += part_powers.sum()
-        powers += part_powers
-    if cancelled <= MOST_CANCELLED * powers.sum():
+        # A constant offset is not heard.
+        spectra = np.fft.rfft(part - part.mean(axis=0), axis=0)
+        part_powers = np.square(np.abs(spectra))
+        starts = range(0, len(spectra), BAND)
+        bands_of_channels = np.add.reduceat(part_powers, starts)
+        bands = bands_of_channels.sum(axis=1)
+        power_of_sum = np.square(np.abs(spectra.sum(axis=1)))
+        bands_of_sum = np.add.reduceat(power_of_sum, starts)
+        if bands_of_sum.sum() < CANCELLED * bands.sum():
+            cancelled += bands.sum()
+        lost += bands_of_channels[bands_of_sum < CANCELLED * bands].sum(axis=0)
+        power += bands.sum()
+    is_kept = lost.sum() <= MOST_CANCELLED_BANDS * power
+    if is_kept and cancelled <= MOST_CANCELLED * power:
         mixed = samples.mean(
             axis=1,
             dtype=np.float32,
             keepdims=True,
         )
         return mixed, f"mixed {count} channels to 1"
-    # Of channels that are equally loud except for rounding, take the first.
-    loudest = int(np.argmax(powers >= 0.99 * powers.max()))
+    # Take the channel with most of what would be lost: the first of those that are equal but for rounding.
+    loudest = int(np.argmax(lost >= 0.99 * lost.max()))
     channel = samples[:, loudest : loudest + 1]
     conversion = f"took channel {loudest + 1} of {count}: mixed, they cancel each other"
     return channel, conversion
