@@ -136,3 +136,15 @@ def test_a_scale_may_be_open_at_one_end(tmp_path, bounds):
     [row] = rows(run(tmp_path, scorers=words)).values()
 
     assert row.value == 8.0
+
+
+def test_values_outside_of_declared_bounds_are_flagged(tmp_path):
+    def rated(sample, output):
+        return {"style": 7.0 if sample.id == "0" else 4.0, "words": 12.0}
+
+    rated.bounds = {"style": (0, 5), "words": None}
+
+    style, words = rows(run(tmp_path, scorers=rated)).values()
+
+    assert "values outside its bounds 0 … 5" in style.flags
+    assert not any("outside" in flag for flag in words.flags)

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord, SummaryContext
 from ..core.errors import plural
+from ..core.score import SHARE
 from ..registry import summarizers
 from .breakdown import break_down, interval_of, within
 from .score_table import UNKNOWN, Table, read_table
@@ -26,6 +27,7 @@ from .units import (
     estimate_units,
     failure_flags,
     mean_by_weight,
+    outside_flag,
     reducer_flags,
     result_names,
     units_of,
@@ -86,6 +88,8 @@ def mean_of(
         flags = (*flags, VOTES_ON_SCORES)
     if unread is None and _unread(table):
         flags = (*flags, UNREAD_LEFT_OUT)
+    if ends is None and context.bounds is not None and context.bounds != SHARE:
+        flags = (*flags, f"values {outside_flag(context.bounds)}")
     common: dict[str, Any] = {
         **result_names(context, metric),
         "n": len(units.values),
