@@ -209,6 +209,8 @@ UNEQUAL_SIZES: dict[str, Callable[[int], Any]] = {
     ),
     "one of 100, others 1": lambda count: np.array([100] + [1] * (count - 1)),
     "5 of 50, others 1": lambda count: np.array([50] * 5 + [1] * (count - 5)),
+    "a quarter of 30, others 1": lambda count: np.resize([30, 1, 1, 1], count),
+    "half of 40, others 5": lambda count: np.resize([40, 5], count),
 }
 
 
@@ -217,7 +219,7 @@ def unequal() -> Iterator[Case]:
     for name, make in UNEQUAL_SIZES.items():
         for count in (15, 20, 30, 50, 100, 200):
             sizes = make(count)
-            for p, icc in ((0.5, 0.5), (0.9, 0.3), (0.9, 0.5), (0.97, 0.8)):
+            for p, icc in ((0.5, 0.5), (0.9, 0.3), (0.9, 0.5), (0.9, 0.9), (0.97, 0.8)):
                 case = f"{count} of {name}, p={p}, icc={icc}"
                 yield Case("unequal clusters", case, p, _clusters(sizes, p, icc))
     for count in (30, 50, 100):

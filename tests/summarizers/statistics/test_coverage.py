@@ -35,6 +35,8 @@ CHOSEN = (
     "200 of 5, p=0.98, icc=0.3",
     "50 of 1, 2, 20, 80, p=0.9, icc=0.5",
     "100 of 1, 2, 20, 80, p=0.97, icc=0.8",
+    "50 of a quarter of 30, others 1, p=0.9, icc=0.9",
+    "30 of half of 40, others 5, p=0.9, icc=0.9",
     "50 of 1, 2, 20, 80, two models",
     "Beta(0.3, 3), n=164",
     "Beta(0.1, 3), n=500",

@@ -61,8 +61,12 @@ def effective_clusters(sizes: Sequence[float]) -> float:
     `CORRELATION`. The result is the number of equal clusters from which the variance
     would be known equally well.
     """
-    variances = [size * (1 + (size - 1) * CORRELATION) for size in sizes]
-    return kish_size(variances)
+    return kish_size(expected_variances(sizes))
+
+
+def expected_variances(sizes: Sequence[float]) -> list[float]:
+    """Return how much a cluster of each size adds to the variance of a sum, if samples correlate by `CORRELATION`."""
+    return [size * (1 + (size - 1) * CORRELATION) for size in sizes]
 
 
 def size_balance(sizes: Sequence[float]) -> float:

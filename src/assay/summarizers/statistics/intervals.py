@@ -17,6 +17,7 @@ from .estimate import (
     Spread,
     cluster_codes,
     cluster_sums,
+    expected_variances,
     finite,
     flag_few_units,
     flag_skewed,
@@ -27,6 +28,7 @@ from .proportions import share_interval, unseen_spread
 from .spreads import (
     cluster_prior,
     fourth_moment_df,
+    large_share,
     limits,
     seen_units,
     skewness_of_sum,
@@ -233,7 +235,7 @@ def clustered_mean(
         )
         estimate = without_spread(mean, n, count, UNIT if binary else ends, level)
         return replace(estimate, scale=scale, spread=spread)
-    units = seen_units(squares)
+    units = seen_units(squares) * large_share(squares, sizes, expected_variances(sizes))
     spread = Spread(
         variance=_leverage_corrected(squares, sizes, n),
         base=n,

@@ -18,6 +18,7 @@ from .estimate import (
     Floats,
     Spread,
     cluster_codes,
+    expected_variances,
     flag_few_units,
     flag_rare,
     flag_skewed,
@@ -31,7 +32,13 @@ from .intervals import (
     is_constant,
     without_spread,
 )
-from .spreads import cluster_prior, fourth_moment_df, limits, stretched_limits
+from .spreads import (
+    cluster_prior,
+    fourth_moment_df,
+    large_share,
+    limits,
+    stretched_limits,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -238,9 +245,12 @@ def _bounded_ratio(
         return replace(estimate, clusters=count, spread=spread)
     effective_units = variance**2 / float((squares**2).sum())
     df = float(len(weighing) - 1)
+    expected = [size * size for size in sizes]
     if clusters is not None:
         df = fourth_moment_df(effective_units, len(weighing))
-    spread = Spread(variance, base, prior, effective_units, df, unseen)
+        expected = expected_variances(sizes)
+    seen_size = effective_units * large_share(squares.tolist(), sizes, expected)
+    spread = Spread(variance, base, prior, seen_size, df, unseen)
     low, high = limits(value, spread, ends, level)
     method = "score" if clusters is None else "score on clusters"
     estimate = Estimate(value, stderr, low, high, n, count, method, ends, spread)

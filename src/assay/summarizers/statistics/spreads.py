@@ -20,6 +20,7 @@ f degrees of freedom, whatever the total number of units.
 
 import math
 from collections.abc import Sequence
+from operator import mul
 
 from .distributions import t_quantile
 from .estimate import Ends, Spread, assumed_correlation
@@ -37,6 +38,27 @@ def seen_units(squares: Sequence[float]) -> float:
         return 0.0
     shares = [square / largest for square in squares]
     return math.fsum(shares) ** 2 / math.fsum(share * share for share in shares)
+
+
+def large_share(
+    squares: Sequence[float],
+    sizes: Sequence[float],
+    expected: Sequence[float],
+) -> float:
+    """Return how far a spread comes from units of the size that decides the variance: 1 if it does, near 0 if not.
+
+    If only small units show a spread, by chance, it says little about the large ones. The share is the square of the
+    ratio of two mean sizes: weighted by the squared residuals, and by the variances that are to be expected.
+    """
+    ratio = _mean_size(sizes, squares) / _mean_size(sizes, expected)
+    return min(1.0, ratio) ** 2
+
+
+def _mean_size(
+    sizes: Sequence[float],
+    weights: Sequence[float],
+) -> float:
+    return math.fsum(map(mul, sizes, weights)) / math.fsum(weights)
 
 
 def fourth_moment_df(effective: float, units: int) -> float:
