@@ -349,3 +349,39 @@ def test_the_source_changes_with_everything_that_affects_prompts():
     assert len(set(sources)) == len(sources)
     assert 'return "1"' in sources[0] and 'return "1"' in sources[-2]
     assert not any(" at 0x" in source for source in sources)
+
+
+def placed(*texts_of_turns: str, media=(IMAGE,)) -> list[list[object]]:
+    """Return the parts of the prompt for ready-made turns of user and assistant, beside a column of media."""
+    roles = ["user", "assistant"] * 3
+    turns = tuple(map(Message.of, roles, texts_of_turns))
+    prompt = build_template()(Sample("a", turns, media=tuple(media)))
+    return [
+        [part.text if isinstance(part, Text) else part for part in message.parts]
+        for message in prompt.messages
+    ]
+
+
+def test_media_of_a_column_come_before_the_first_turn_of_ready_made_messages():
+    assert placed("Which?", "A", "Sure?") == [[IMAGE, "Which?"], ["A"], ["Sure?"]]
+
+
+def test_media_of_a_column_come_where_ready_made_messages_mark_them():
+    other = Image(b"\x89PNG\r\n\x1a\nother")
+
+    assert placed("<image>\nWhich?", "A", "And <image>?", media=(IMAGE, other)) == [
+        [IMAGE, "\nWhich?"],
+        ["A"],
+        ["And ", other, "?"],
+    ]
+
+
+def test_marks_that_do_not_fit_the_media_of_a_row_are_refused():
+    with pytest.raises(TemplateError, match=r"2 marks such as <image>.* 1 media"):
+        placed("<image> or <image>?")
+
+
+def test_messages_with_media_of_their_own_stay_unchanged():
+    own = (Message("user", (IMAGE, Text("Which?"))),)
+
+    assert build_template()(Sample("a", own, media=(IMAGE,))).messages == own

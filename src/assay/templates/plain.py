@@ -1,11 +1,24 @@
 """Simple templates: the question unchanged, a text to continue, ready-made messages."""
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..core import Message, Prompt, Sample, TemplateError, Text
+from ..core import (
+    Media,
+    Message,
+    Part,
+    Prompt,
+    Sample,
+    TemplateError,
+    Text,
+    as_part,
+)
 from ..registry import templates
 from .built import target_text, turn
 from .jinja import compiled
+
+_MEDIA_MARK = re.compile("<(image|audio|video)>")
 
 
 def question_text(sample: Sample) -> str:
@@ -32,6 +45,58 @@ def solution_of(
     return compiled(answer, "template, key `answer`")(sample)
 
 
+def place_media(
+    messages: tuple[Message, ...],
+    media: Sequence[Media],
+) -> tuple[Message, ...]:
+    """Return ready-made messages with the media of other columns of the row.
+
+    They are placed at marks such as `<image>`, or else before the first turn of the user. Messages that have media
+    themselves stay unchanged.
+    """
+    if not media or any(message.media for message in messages):
+        return messages
+    texts = [message.text for message in messages]
+    marks = _MEDIA_MARK.findall("".join(texts))
+    if not marks:
+        roles = [message.role for message in messages]
+        first = roles.index("user") if "user" in roles else 0
+        question = messages[first]
+        with_media = Message.of(question.role, *media, *(question.parts or ()))
+        return (*messages[:first], with_media, *messages[first + 1 :])
+    kinds = [medium.kind for medium in media]
+    if sorted(marks) != sorted(kinds):
+        raise TemplateError(
+            f"the messages have {len(marks)} marks such as <{marks[0]}>, and the row has {len(media)} media",
+            fix="write one mark for each medium, or none",
+        )
+    waiting = list(media)
+    placed = []
+    for message in messages:
+        if message.parts is not None:
+            message = Message(message.role, tuple(_at_marks(message.parts, waiting)))
+        placed.append(message)
+    return tuple(placed)
+
+
+def _at_marks(
+    parts: Sequence[Part],
+    waiting: list[Media],
+) -> Iterator[Part]:
+    """Yield the parts of a turn with the next medium of its kind at each mark. It is removed from `waiting`."""
+    for part in parts:
+        if not isinstance(part, Text):
+            yield part
+            continue
+        for index, piece in enumerate(_MEDIA_MARK.split(part.text)):
+            if index % 2:
+                medium = next(medium for medium in waiting if medium.kind == piece)
+                waiting.remove(medium)
+                yield as_part(medium)
+            elif piece:
+                yield Text(piece)
+
+
 @templates.register("question")
 @dataclass(frozen=True)
 class Question:
@@ -49,7 +114,7 @@ class Question:
     def __call__(self, sample: Sample) -> Prompt:
         text = sample.input
         if not isinstance(text, str):
-            return Prompt(text)
+            return Prompt(place_media(text, sample.media))
         if not text:
             question_text(sample)
         if self.instruction:

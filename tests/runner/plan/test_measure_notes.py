@@ -315,6 +315,26 @@ def test_a_note_names_options_that_are_letters_of_other_options(tmp_path):
     assert any("'A' are letters themselves" in note for note in result.notes)
 
 
+@pytest.mark.parametrize(
+    ("row", "advice"),
+    [
+        ({"image_1": "a.png", "image_2": "b.png"}, "image=image_1,image_2"),
+        ({"picture": "a.png"}, "image=picture"),
+        ({"wav": "a.wav"}, "audio=wav"),
+        ({"speech": "We shall fight on the beaches."}, None),
+        ({"image_1": ""}, None),
+    ],
+)
+def test_a_note_names_columns_of_media_that_are_not_sent(tmp_path, row, advice):
+    task = assay.Task("t", dataset=[{"question": "Who?", "answer": "Bob", **row}])
+
+    result = assay.run(task, lambda messages: "Bob", output=str(tmp_path / "run"))
+
+    notes = [note for note in result.notes if "is not sent" in note]
+    assert len(notes) == bool(advice)
+    assert all(f"--columns '{advice}'" in note for note in notes)
+
+
 def test_a_template_that_shows_the_context_needs_no_note(tmp_path):
     rows = [{"id": "1", "question": "Who?", "context": "Bob did it.", "answer": "Bob"}]
     task = assay.Task("t", dataset=rows, template="{{ context }}\n{{ question }}")

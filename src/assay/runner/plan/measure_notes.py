@@ -4,7 +4,7 @@ normalizer that fits the targets.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -43,6 +43,20 @@ NUMBERED_OPTION = re.compile(
     re.IGNORECASE,
 )
 """Matches the name of a column that holds one of several options, such as `option_1`."""
+# img, image_1, picture, "photo 2", audio_file, speech_path
+MEDIA_COLUMN = re.compile(
+    r"(?P<kind>image|img|picture|photo|audio|speech|sound|wav|recording|video)s?"
+    r"(?:[ _-]?(?:\d{1,2}|path|file|url|bytes|base64))?",
+    re.IGNORECASE,
+)
+"""Matches the name of a column that probably holds a medium, or names its file."""
+KIND_OF = {
+    "image": "image",
+    "img": "image",
+    "picture": "image",
+    "photo": "image",
+    "video": "video",
+}
 CONTEXT_COLUMNS = (
     "context",
     "passage",
@@ -127,6 +141,8 @@ def context_notes(planned: PlannedTask) -> Iterator[str]:
             f"{task.name}: the model is not shown the columns {', '.join(unseen_options)}; "
             f"--columns 'choices={columns}' makes them options"
         )
+    if not prompt.media:
+        yield from _media_notes(task.name, sample)
     left_out = [name for name in CONTEXT_COLUMNS if is_left_out(name)]
     if left_out:
         columns = "column" if len(left_out) == 1 else "columns"
@@ -156,6 +172,26 @@ def _numbering_note(planned: PlannedTask, sample: Sample) -> Iterator[str]:
         f"({gold} is {sample.choices[int(gold) - start]!r}); "
         f"--columns answer={other.partition(' ')[0]} reads it as {other}"
     )
+
+
+def _media_notes(
+    task: str,
+    sample: Sample,
+) -> Iterator[str]:
+    """Yield a note for each kind of media that columns of a row seem to hold. Called if the prompt has no media."""
+    columns: dict[str, list[str]] = {}
+    for name, cell in sample.fields.items():
+        match = MEDIA_COLUMN.fullmatch(str(name))
+        is_words = isinstance(cell, str) and len(cell.split()) != 1
+        is_medium = cell and isinstance(cell, (str, bytes, Mapping, list))
+        if match and is_medium and not is_words and cell != sample.target:
+            kind = KIND_OF.get(match["kind"].lower(), "audio")
+            columns.setdefault(kind, []).append(str(name))
+    for kind, names in columns.items():
+        yield (
+            f"{task}: the model is not sent the columns {', '.join(names)}; "
+            f"--columns '{kind}={','.join(names)}' sends them as {kind}"
+        )
 
 
 def scorer_notes(
