@@ -243,6 +243,9 @@ def test_a_skipped_function_does_not_fail_the_program():
         "def test_b():\n    assert double(2) == 4"
     )
 
+    assert score(Runs(), RIGHT, tests=tests).value == 1.0
+    assert score(Runs(), WRONG, tests=tests).value == 0.0
+
 
 @needs_sandbox
 @pytest.mark.parametrize(
@@ -258,7 +261,10 @@ def test_a_skipped_function_does_not_fail_the_program():
     ],
 )
 def test_a_program_cannot_skip_its_tests(program):
+    functions = "def test_double():\n    assert double(2) == 4"
+
     assert score(Runs(), program, tests=UNITTEST).value == 0.0
+    assert score(Runs(), program, tests=functions).value == 0.0
 
 
 @needs_sandbox

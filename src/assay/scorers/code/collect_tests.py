@@ -27,11 +27,23 @@ def _assay_run_tests(function_names, class_names):
     import sys
     import unittest
 
+    def is_of_program(error):
+        # The tests may skip one of themselves, but the program may not.
+        library = inspect.__file__.rpartition("inspect")[0]
+        trace = getattr(error, "__traceback__", None)
+        while trace is not None:
+            if not trace.tb_frame.f_code.co_filename.startswith(("<assay tests>", library)):
+                return True
+            trace = trace.tb_next
+        return False
+
     def call(function, *optional):
         wanted = len(inspect.signature(function).parameters) if optional else 0
         try:
             result = function(*optional[:wanted])
-        except unittest.SkipTest:
+        except unittest.SkipTest as skip:
+            if is_of_program(skip):
+                raise AssertionError("the program skips its test") from skip
             return
         if inspect.iscoroutine(result):
             asyncio.run(result)
@@ -48,15 +60,10 @@ def _assay_run_tests(function_names, class_names):
             self.passed += 1
 
         def addSkip(self, test, reason):
-            # The tests may skip one of themselves. A program that raises `SkipTest` fails its test.
-            trace = getattr(sys.exc_info()[1], "__traceback__", None)
-            while trace is not None:
-                file = trace.tb_frame.f_code.co_filename
-                if file not in ("<assay tests>", unittest.case.__file__):
-                    self.addFailure(test, sys.exc_info())
-                    return
-                trace = trace.tb_next
-            super().addSkip(test, reason)
+            if is_of_program(sys.exc_info()[1]):
+                self.addFailure(test, sys.exc_info())
+            else:
+                super().addSkip(test, reason)
 
     def run_case(kind):
         names = [name for name in dir(kind) if name.startswith("test")]
