@@ -150,7 +150,9 @@ def _read_label(
     samples: Mapping[tuple[str, str], set[tuple[str, int]]],
     by: str,
 ) -> Label:
-    """Return the label in one line of the file; raise if it is not a number, or the sample is unknown or ambiguous."""
+    """Return the label in one row of the file. Raise if it is not a number, or if the
+    sample is unknown or ambiguous.
+    """
     if None in row:  # where `csv.DictReader` puts cells without a column
         raise UsageError(
             "more cells than columns",

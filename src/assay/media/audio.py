@@ -152,7 +152,9 @@ CANCELLED = 0.1
 The share is 1 for independent channels, and for one channel with silent ones.
 """
 MOST_CANCELLED = 0.05
-"""The channels of a clip are not mixed if parts with more than this share of its power cancel each other."""
+"""The share of a clip's power above which its channels are not mixed, if the parts with
+this power cancel each other.
+"""
 MOST_CANCELLED_BANDS = 0.25
 """The same share for frequency bands: speech may cancel beside a hum that does not."""
 BAND = 64
