@@ -91,7 +91,7 @@ def test_details_have_the_reading_of_each_filter():
         ("Answer: 7 (not 8)", "7", 1),
         ("答案是 7，不是 8", "7", 1),
         ("3/0", "3", 1),
-        ("version 1.2.3", "1.2", 1),
+        ("version 1.2.3", "1.2", 0),  # a part of a version is not a value
     ],
 )
 def test_numbers_are_compared_by_value(answer, target, equal):
@@ -143,7 +143,7 @@ def test_a_target_that_is_not_a_number_is_a_fault_of_the_data():
         ("at most 2,5", "2,5", 1.0),
         ("1,234", "1234", 1.0),
         ("the primes 2,3,5", "5", 1.0),
-        ("the point (3,45)", "45", 1.0),
+        ("the point (3,45)", "45", 0.0),  # a coordinate is not the value of a point
         ("In 2020 100 people", "100", 1.0),
         ("from 2 to 3, so 3", "3", 1.0),
         ("0.5 (50%)", "50%", 1.0),
@@ -712,7 +712,7 @@ def test_a_number_without_its_fraction_is_not_equal(answer, gold):
         ("It takes 3.5 hours (3 hours and 30 minutes).", "3.5"),
         ("The rooms are 90 100 110", "110"),
         ("Alice has 10 (Bob has 5).", "5"),
-        ("The point is at 4 (1, 2)", "2"),
+        ("The point is at 4 (1, 2)", "4"),  # 2 is only a coordinate
     ],
 )
 def test_powers_blank_thousands_and_the_parts_of_a_number_are_read(

@@ -1,4 +1,4 @@
-"""Read the number that an answer gives, in eight steps.
+"""Read the number that an answer gives, in nine steps.
 
 `final_match` calls one function for each step. Each function has an example.
 
@@ -11,13 +11,15 @@
 6. `_last_number`: take the last number (`5 boys and 3 girls are 8 children`).
 7. `_last_number_in_words`: take the last number that is written in words (`There are forty-two.`).
 8. `_is_one_of_two`: reject one of two alternatives (`17 or 18`).
+9. `whole_value`: take the value of an expression (`3 × 4` is 12), and reject a part of any other compound (`3:1`).
 
-Steps 3 to 7 are tried in this order until one applies. Step 8 checks the number of step 3, 6 or 7.
+Steps 3 to 7 are tried in this order until one applies. Steps 8 and 9 check the number of step 3, 6 or 7.
 """
 
 import re
 
 from ..answers import last_of
+from .number_compounds import whole_value
 from .number_patterns import (
     AND,
     ASIDE,
@@ -25,6 +27,7 @@ from .number_patterns import (
     CHANGES_FROM,
     CORRECTION,
     DECLARED,
+    DECLARED_LIST,
     GOES_ON,
     IN_UNITS,
     ONLY_A_LIST,
@@ -68,18 +71,20 @@ def final_match(
         is_european = declaration["comma"] is not None
         pattern = number_pattern(has_blanks or is_european, has_comma or is_european)
         declared = _declared_number(text, declaration.end(), pattern)
+        listed = DECLARED_LIST.match(text, declaration.end())
+        if listed is not None:
+            return _number_of_list(listed, pattern)
         if declared is not None:
-            return None if _is_one_of_two(declared, pattern) else declared
+            return _checked(declared, pattern)
     pattern = number_pattern(has_blanks, has_comma)
     equation = TURNED.search(text)
     if equation is not None:
         return _left_result(equation, pattern)
-    if ONLY_A_LIST.fullmatch(text):
-        return _number_of_list(text, pattern)
+    listed = ONLY_A_LIST.fullmatch(text)
+    if listed is not None:
+        return _number_of_list(listed, pattern)
     last = _last_number(text, pattern) or _last_number_in_words(text, pattern)
-    if last is None or _is_one_of_two(last, pattern):
-        return None
-    return last
+    return None if last is None else _checked(last, pattern)
 
 
 # --- Steps 1 and 2: prepare the text ------------------------------------------------------------
@@ -176,9 +181,16 @@ def _left_result(
     return pattern.match(equation.string, equation.start(1))
 
 
-def _number_of_list(text: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
+def _number_of_list(
+    listed: re.Match[str],
+    pattern: re.Pattern[str],
+) -> re.Match[str] | None:
     """Return the first number of a list if all are equal: `17 and 17.0` -> 17, but `17, 18` -> None."""
-    numbers = list(written_numbers(text, 0, pattern))
+    numbers = [
+        number
+        for number in written_numbers(listed.string, listed.start(), pattern)
+        if number.end() <= listed.end()
+    ]
     if not numbers:
         return None
     first = read_quantity(numbers[0])
@@ -204,7 +216,17 @@ def _last_number_in_words(
     return _last_number(spelled, pattern)
 
 
-# --- Step 8: one of two numbers -----------------------------------------------------------------
+# --- Steps 8 and 9: one of two numbers, a part of a value ---------------------------------------
+
+
+def _checked(
+    number: re.Match[str],
+    pattern: re.Pattern[str],
+) -> re.Match[str] | None:
+    """Return the value that a number belongs to: `3 × 4` -> 12, but `17 or 18` and `3:1` -> None."""
+    if _is_one_of_two(number, pattern):
+        return None
+    return whole_value(number, pattern)
 
 
 def _is_one_of_two(
@@ -248,6 +270,9 @@ def _are_alternatives(
     if connection is None:
         return False
     if connection["range"]:
+        if read_quantity(first).is_percent and not read_quantity(second).is_percent:
+            # It rose 12% to $4.2 billion.
+            return False
         return CHANGES_FROM.search(text, lead, first.start()) is None
     # 2 hours or 120 minutes: the same again in another unit
     unit = connection["unit"]

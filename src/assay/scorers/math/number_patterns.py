@@ -56,7 +56,7 @@ _REASON_WORD = any_of(
 )
 _IN_BRACKETS = rf"\({_REASON_WORD}\b[^()\n]{{0,120}}\)"
 # 15 students (10 boys, 5 girls); $15 (3 × $5)
-_UP_TO_BRACKET = r"(?P<kept>\s?[^\d.,;:!?()\n]{0,25})"
+_UP_TO_BRACKET = r"(?P<kept>(?!\()\s?[^\d.,;:!?()\n]{0,25})"
 _TWO_NUMBERS = (
     r"(?=[^()=\n]*\d[^()=\n]*[^\W\d_][^()=\n]*\d|[^()=\n]*\d\s?[-+*×/–]\s?[$€£]?\d)"
 )
@@ -70,14 +70,17 @@ _REASON = r"(?<=\d),?\s(?:because|since)\s[^.;!?\n]{0,120}"
 _CONFIRMS = any_of("confirms", "verifies", "checks out")
 _CHECK = rf"[;.]\s[^;.!?\n]{{0,60}}\b{_CONFIRMS}\b[^;.!?\n]{{0,60}}"
 
+# x ≡ 2 (mod 7)
+_MODULUS = r"(?<=\d)\s?(?:\(mod\s?\d+\)|\\pmod\s?\{?\d+\}?)"
+
 ASIDE = re.compile(
-    "|".join((_OF_ALL, _IN_BRACKETS, _BREAKDOWN, _INSTEAD, _REASON, _CHECK)),
+    "|".join((_OF_ALL, _IN_BRACKETS, _BREAKDOWN, _INSTEAD, _REASON, _CHECK, _MODULUS)),
     re.IGNORECASE,
 )
 """Words around a number that do not change it.
 
-They are a total (`3 of the 4`), a check, the parts of a sum, a reason, or a denied
-number (`not 17`). The group `kept` has the words between a number and its parts.
+They are a total (`3 of the 4`), a check, the parts of a sum, a reason, a denied
+number (`not 17`), or a modulus (`2 (mod 7)`). The group `kept` has the words between a number and its parts.
 """
 
 # --- A number with nothing else -----------------------------------------------------------------
@@ -94,10 +97,10 @@ RESTATED = re.compile(r"([^()]{1,80})\(([^()]{1,80})\)\.?")
 SCALE_WORDS = {
     100: "hundred",
     10
-    ** 3: """thousand tausend mille mila mil tys tysięcy duizend tusen bin ribu nghìn ngàn тыс тысяча тысячи тысяч
+    ** 3: """thousand tausend tsd mille mila mil tys tysięcy duizend tusen bin ribu nghìn ngàn тыс тысяча тысячи тысяч
         ألف हज़ार हजार 千 천""",
     10**4: "万 萬 만",
-    10**5: "lakh lakhs लाख",
+    10**5: "lakh lakhs लाख 十万",
     10
     ** 6: """million millions millionen millones millón milioni milione milhão milhões mn mio mln miljoen miljoner
         miljon milyon triệu juta млн миллион миллиона миллионов مليون 百万 백만""",
@@ -105,15 +108,22 @@ SCALE_WORDS = {
     10**8: "亿 億 억",
     10
     ** 9: """milliard milliards milliarden miliardi billion billions bn mrd mld bilhão bilhões miljard miljarder
-        milyar miliar tỷ млрд миллиард миллиарда миллиардов مليار""",
-    10**12: "tn trillion trillions 兆 조",
+        milyar miliar tỷ млрд миллиард миллиарда миллиардов مليار 十亿""",
+    10**10: "百亿",
+    10**11: "千亿",
+    10**12: "tn trillion trillions billionen billón billones 兆 조 万亿 萬億",
 }
 """Factors of words that multiply the number before them (`hundred`, `million`), in several languages."""
 SCALES = {
     word: factor for factor, words in SCALE_WORDS.items() for word in words.split()
 }
 SCALES |= {"mil millones": 10**9, "mil millions": 10**9}
+DOZEN_WORDS = "dozen dozens dutzend douzaine douzaines docena docenas dúzia dúzias 打"
+DOZENS = dict.fromkeys(DOZEN_WORDS.split(), 12)
+"""Words for twelve. A question may ask for them as a unit, so `3 dozen` is 36 or 3."""
+SCALES |= DOZENS
 LETTER_SCALES = {"K": 10**3, "M": 10**6, "MM": 10**6, "B": 10**9, "T": 10**12}
+LETTER_SCALES |= {"MD": 10**9, "MDS": 10**9}
 """Factors of letters after a number.
 
 Capital letters are also units. With a currency or before something counted, they are
@@ -138,7 +148,17 @@ _PERCENT = "|".join(rf"(?i:{word})\b" for word in PERCENT_WORDS)
 # 20K dollars, 5M people, 5 M€
 _COUNTED = r"(?:us )?dollars?|usd|euros?|eur|pounds?|gbp|yen|yuan|rupees?|people|users"
 _LETTER_OF_SCALE = "|".join(
-    (r"k\b", rf"[KMBTmb](?=\s(?i:{_COUNTED})\b)", rf"[KMBT](?=\s?{CURRENCY}(?!\d))")
+    (
+        *(
+            r"k\b",
+            rf"[KMBTmb](?=\s(?i:{_COUNTED})\b)",
+            rf"[KMBT](?=\s?{CURRENCY}(?!\d))",
+        ),
+        # 5 MUSD, 5 kEUR
+        r"[kKMB](?=(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|JPY|CNY|RMB)\b)",
+        # 5 Md€, 5 Mds d'euros
+        r"Mds?(?=\s?(?:[€$]|d['’]euros?\b|de\s))",
+    )
 )
 FACTOR = "|".join(
     (r"\\?%", _PERCENT, _LETTER_OF_SCALE, *map(_scale_word, _LONGEST_FIRST))
@@ -161,8 +181,11 @@ _INDIAN = r"\d{1,2}(?:,\d\d){1,4},\d{3}(?![\d,])"
 # 1.234.567
 _POINTS = r"\d{1,3}(?:\.\d{3}){2,9}(?!\.?\d)"
 # 1.200 €: the currency sign shows that the point joins thousands
-_EURO = r"(?=\s?(?:€|(?i:euros?|eur)\b))"
+_BEFORE_EURO = r"\s?(?:€|(?i:euros?|eur)\b)"
+_EURO = rf"(?={_BEFORE_EURO})"
 _EURO_POINT = rf"\d{{1,3}}\.\d{{3}}{_EURO}"
+# 12,50 €, 3,2 Md€: the currency sign shows that the comma begins decimals
+_EURO_COMMA = rf"\d{{1,9}},\d{{1,2}}(?=(?:\s?(?:Mrd|Mio|Md|Mds|M|k)\.?)?{_BEFORE_EURO})"
 # 1 000, 10 050: a group that begins with 0 is not a separate number; 1 500 €: nor is one before a currency sign
 _ZERO_GROUP = r"[1-9]\d{0,2}(?: \d{3})* 0\d\d(?: \d{3})*(?!\d)"
 _EURO_BLANK = rf"[1-9]\d{{0,2}}(?: \d{{3}})+{_EURO}"
@@ -181,10 +204,12 @@ def number_pattern(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
     written so, or if the text is a single number.
     """
     blank = f"[{FIXED_BLANK}{' ' if has_blanks else ''}]"
-    comma = _POINTS_AND_COMMA
+    comma = f"{_POINTS_AND_COMMA}|{_EURO_COMMA}"
     if has_comma:
         grouped = rf"\d{{1,3}}(?:(?:\.|{blank})\d{{3}})+,\d+"
-        comma = "|".join((grouped, r"0,\d+", r"[1-9]\d*,(?:\d{1,2}|\d{4,})"))
+        comma = "|".join(
+            (grouped, _EURO_COMMA, r"0,\d+", r"[1-9]\d*,(?:\d{1,2}|\d{4,})")
+        )
     blanks = rf"[1-9]\d{{0,2}}(?:{blank}\d{{3}})+(?!\d)"
     # After a bracket or another number it may be a pair or a list: (3,45).
     with_comma = rf"(?<!\d,)(?<![(\[{{])(?P<comma>{comma})(?!\d|[,.]\d)"
@@ -285,8 +310,8 @@ _ALTERNATIVE = (
     rf"(?:\s(?P<unit>{LETTER}{{1,15}}))?,?\s?{_OR}\s?(?:(?!rather){LETTER}{{1,12}}(?:\s|(?==)))?"
     r"(?:=\s?)?"  # x = 2 or x = -2
 )
-# 3-5, 3–5, 3 – 5, 3 to 5, 3到5
-_RANGE = any_of("[-–—~～〜]", r"\s[–—]\s", r"\sto\s", r"\s?[到至]\s?")
+# 3-5, 3–5, 3 – 5, 3 to 5, 3到5; 3 zu 1, 3比1
+_RANGE = any_of("[-–—~～〜]", r"\s[–—]\s", r"\s(?:to|bis|zu|à|a)\s", r"\s?[到至比]\s?")
 BETWEEN_NUMBERS = re.compile(
     any_of(_ALTERNATIVE, rf"(?P<range>{_RANGE})"), re.IGNORECASE
 )
@@ -297,6 +322,10 @@ _LISTED = rf"[*_`]{{0,3}}[-+−]?{CURRENCY}?\d[\d.]*[*_`]{{0,3}}"
 _LIST_JOIN = any_of(r"\s?[,;]\s", r",?\s(?:and|und|et|y|&)\s", r"\s?[、和と]\s?")
 ONLY_A_LIST = re.compile(rf"\W*{_LISTED}(?:{_LIST_JOIN}{_LISTED})+\W*", re.IGNORECASE)
 """An answer that consists of a list of numbers."""
+DECLARED_LIST = re.compile(
+    rf"[^\w\n+-]*{_LISTED}(?:{_LIST_JOIN}{_LISTED})+[^\w\n]*(?:\n|\Z)", re.IGNORECASE
+)
+"""The rest of a line that declares several numbers: `The answer is 3, 5.`"""
 # from 3 to 5: a change, whose end is the result
 CHANGES_FROM = re.compile(r"\b(?:from|von|de|从)\s?\Z", re.IGNORECASE)
 
@@ -313,7 +342,7 @@ class Quantity:
     value: Fraction
     factor: Fraction = Fraction(1)
     may_be_unit: bool = False
-    """Whether the factor is a letter that is also a unit: `5M` is 5 million or 5 molar."""
+    """Whether the factor may also be a unit: `5M` is 5 million or 5 molar, `3 dozen` is 36 or 3."""
 
     @property
     def is_percent(self) -> bool:
@@ -367,7 +396,8 @@ def read_quantity(number: re.Match[str]) -> Quantity:
     if number["sign"] in ("-", "−") or number["sign2"]:
         value = -value
     word = number["factor"] or number["letter"] or number["unit"]
-    return Quantity(value, _factor(word), may_be_unit=number["unit"] is not None)
+    may_be_unit = number["unit"] is not None or (word or "").lower() in DOZENS
+    return Quantity(value, _factor(word), may_be_unit=may_be_unit)
 
 
 def _factor(word: str | None) -> Fraction:

@@ -18,6 +18,7 @@ from ...registry import scorers
 from ..answers import accepted, data_error, last_of, named, no_answer, no_target
 from ..spans import occurrence_span, with_span
 from .final_number import final_match
+from .number_compounds import whole_value
 from .number_patterns import (
     DECLARED,
     IN_UNITS,
@@ -230,6 +231,11 @@ def _has_several(target: str) -> bool:
     if DECLARED.search(target) or _restated(target):
         return False
     plain = IN_UNITS.sub("", one_spelling(target))
-    matches = written_numbers(plain, 0, number_pattern(True, True))
-    numbers = [read_quantity(match) for match in matches]
+    pattern = number_pattern(True, True)
+    first = next(written_numbers(plain, 0, pattern), None)
+    if first is None:
+        return False
+    whole = whole_value(first, pattern)
+    evaluated = plain if whole is None else whole.string
+    numbers = [read_quantity(match) for match in written_numbers(evaluated, 0, pattern)]
     return any(not number.equals(numbers[0]) for number in numbers)
