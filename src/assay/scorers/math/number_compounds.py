@@ -31,6 +31,8 @@ _SPACED_RATIO = r"(?<![\w.])\d[\d.,]*(?:\s[:∶]\s\d[\d.,]*)+"
 # 5'10", 5′ 10″, 40°26'46"
 _FEET = r"\d\s?['′’]\s?\d{1,2}(?!\d)"
 _DEGREES = r"\d\s?°\s?\d{1,2}(?!\d)"
+# 40.7° N, 74.0° W
+_LATITUDE = r"\d\s?°?\s?[NS],\s?\d[\d.]*\s?°?\s?[EWO]\b"
 # 1.2.3, 14.05.2024, 2024-05-14, 5/14/2024
 _VERSION = r"\b\d+([-/.])\d+\1\d+"
 _MONTHS = (
@@ -79,11 +81,12 @@ _TWO_UNITS = any_of(
 # 5.4 × 10-10: a power that lost its form
 _BROKEN_POWER = r"[×x·]\s?10[-−–]\d+"
 # 12 cm x 5 cm, 5 × 3 m
-_LENGTH = "(?:mm|cm|m|km|px|pixels?|ft|feet|in|inch(?:es)?|meters?|metres?)"
+_LENGTH_UNIT = "(?:mm|cm|m|km|px|pixels?|ft|feet|in|inch(?:es)?|meters?|metres?)"
+_LENGTH = any_of(_LENGTH_UNIT, rf"\\text\{{\s?{_LENGTH_UNIT}\}}")
 _DIMENSIONS = rf"\d\s?{_LENGTH}?\s?(?:x|×|by|\\times)\s?\d[\d.]*\s?{_LENGTH}(?![\w²^])"
 # (3, 4), [2, ∞), {3, 5}, (3|4)
 _ITEM = r"\s?[-+−]?(?:\\?infty|∞|[a-z]|\$?\d[\d./]*[a-zπ√°%]?)\s?"
-_TUPLE = rf"[(\[{{]{_ITEM}(?:[,;|]{_ITEM}){{1,9}}\\?[)\]}}]"
+_TUPLE = rf"[(\[{{]{_ITEM}(?:[,;|]{_ITEM}){{1,9}}(?:\\|\\right)?[)\]}}]"
 # x = 2 and x = 3
 _SOLUTIONS = (
     r"\b(?P<x>[a-z])\s?=\s?-?\d[\d./]*"
@@ -94,7 +97,8 @@ _SOLUTIONS = (
 _NO_ARITHMETIC = tuple(
     re.compile(compound, re.IGNORECASE)
     for compound in (
-        *(_DIGITS_AND_LETTERS, _RATIO, _SPACED_RATIO, _FEET, _DEGREES, _VERSION),
+        *(_DIGITS_AND_LETTERS, _RATIO, _SPACED_RATIO, _FEET, _DEGREES),
+        *(_LATITUDE, _VERSION),
         *(_DATE, _ODDS, _T_EURO, _MODULO, _TWO_UNITS, _DIMENSIONS, _BROKEN_POWER),
         *(_TUPLE, _SOLUTIONS),
     )
@@ -139,7 +143,7 @@ _TOKEN = re.compile(
     | (?P<function>{_FUNCTION})
     | (?P<pi>π|\\pi\b|\bpi\b)
     | (?P<sign>[%°!]|\\%)
-    | (?P<word>[^\W\d_]{{2,}})
+    | (?P<word>[^\W\d_]{{2,}}|(?<=\d\s)[A-ZΩ](?=\s[/×÷]\s))
     | (?P<variable>[a-z])
     """,
     re.VERBOSE,
@@ -344,7 +348,9 @@ def _takes_operator(operand: re.Match[str], operator: re.Match[str]) -> bool:
     if kind == "open":
         return operator.lastgroup == "minus"
     if kind == "word":
-        return operator[0] in _WORD_OPERATORS
+        # 12 V / 4 Ω, but not L/100 km
+        is_spaced = operand.end() < operator.start()
+        return operator[0] in _WORD_OPERATORS or (operator[0] == "/" and is_spaced)
     if operator.lastgroup == "minus" and operand.end() < operator.start():
         return kind in _END_OPERAND and _is_binary_minus(operand, operator)
     return kind in _END_OPERAND
@@ -355,7 +361,10 @@ def _is_binary_minus(left: re.Match[str], minus: re.Match[str]) -> bool:
     if not minus.string[minus.end() :].startswith(" "):
         return False
     is_letter = left.lastgroup == "variable"
-    return not is_letter or _WORD_BEFORE.search(left.string, 0, left.start()) is None
+    if not is_letter:
+        return True
+    lead = left.string[max(0, left.start() - 2) : left.start()]
+    return _WORD_BEFORE.search(lead) is None
 
 
 def _trim(tokens: list[re.Match[str]]) -> list[re.Match[str]]:
@@ -447,7 +456,7 @@ def _restated_numbers(
 def _evaluate(tokens: list[re.Match[str]]) -> Fraction | None:
     """Return the value of plain arithmetic; None for anything else, such as `2√3` or `x + 3`."""
     kinds = [token.lastgroup for token in tokens if token[0] not in "()"]
-    if kinds == ["number", "minus", "number"]:
+    if kinds == ["number", "minus", "number"] and not _is_in_braces(tokens[0]):
         # It may be a range or a dash.
         return None
     if "sign" in kinds and {"plus", "minus"} & set(kinds):
@@ -461,6 +470,11 @@ def _evaluate(tokens: list[re.Match[str]]) -> Fraction | None:
     except _NotPlain:
         return None
     return value if parser.position == len(tokens) else None
+
+
+def _is_in_braces(token: re.Match[str]) -> bool:
+    """Return True if a brace opens just before a token: `\\boxed{20 - 5}`."""
+    return token.string[: token.start()].endswith("{")
 
 
 @dataclass(slots=True)

@@ -326,8 +326,10 @@ DECLARED_LIST = re.compile(
     rf"[^\w\n+-]*{_LISTED}(?:{_LIST_JOIN}{_LISTED})+[^\w\n]*(?:\n|\Z)", re.IGNORECASE
 )
 """The rest of a line that declares several numbers: `The answer is 3, 5.`"""
-# from 3 to 5: a change, whose end is the result
-CHANGES_FROM = re.compile(r"\b(?:from|von|de|从)\s?\Z", re.IGNORECASE)
+# from 3 to 5: a change, whose end is the result; but "es de 3 a 2"
+CHANGES_FROM = re.compile(
+    r"(?<!\bes )(?<!\best )\b(?:from|von|de|从)\s?\Z", re.IGNORECASE
+)
 
 # --- The value of a number ----------------------------------------------------------------------
 
