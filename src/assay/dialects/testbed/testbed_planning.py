@@ -3,7 +3,7 @@
 The rows come from a data file, a loading script or a context loader.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -13,8 +13,11 @@ from typing import Any
 from ...code.userfiles import split_reference
 from ...core import (
     AssayError,
+    DataError,
     DataSource,
     Fewshot,
+    Message,
+    Prompt,
     Sample,
     Task,
     UnknownName,
@@ -22,15 +25,23 @@ from ...core import (
 )
 from ...core.errors import users_line
 from ...datasets import open_dataset
+from ...datasets.faults import NamedFault
 from ...runner.options import RunOptions
 from ..returned import defined_at
 from ..shapes import Fields
-from .contexts import Contexts
+from .context_loaders import Place, places_of
 from .data_registry import SHIPPED
 from .metrics import FolderMetric, find_metric
 from .script import ScriptData
 from .testbed_loading import Loaded, known_retriever, load_path
-from .testbed_rows import Accuracy, Conversation, Reading, Retrieval, ToSample
+from .testbed_rows import (
+    Accuracy,
+    Conversation,
+    Reading,
+    Retrieval,
+    ToSample,
+    as_template_errors,
+)
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 ROWS_LOOKED_AT = 50
@@ -166,6 +177,79 @@ def _from_loader(
         system=None,
         description=f"the contexts of {key!r}, as its samplers choose them",
     )
+
+
+class Contexts:
+    """The contexts of a loader in a user's file, each with its shots.
+
+    `samples` yields the query of each context. Calling the object builds the prompt of a sample.
+    """
+
+    def __init__(
+        self,
+        loader: Any,
+        retrievals: Sequence[Retrieval],
+        column: str | None = None,
+    ) -> None:
+        self.loader = loader
+        self.retrievals = retrievals
+        """The retriever of each dataset of the loader."""
+        self.column = column
+        names = dict.fromkeys(retrieval.name for retrieval in retrievals)
+        self.__name__ = f"contexts of {', '.join(names)}"
+        all_places = places_of(loader)
+        sources = [retrieval.source for retrieval in retrievals]
+        self.source = "\n".join([repr(all_places), *sources])
+        """What identifies the prompts in digests: the rows of each context, and the code that renders them."""
+        self._contexts: dict[str, tuple[Place, ...]] = {}
+        """The rows of each context, by the id of its query. If a query occurs again, a number is added to its id."""
+        for places in all_places:
+            name = query = self._id(places[-1])
+            number = 1
+            while name in self._contexts:
+                number += 1
+                name = f"{query}#{number}"
+            self._contexts[name] = places
+
+    def samples(self) -> Iterator[Sample | DataError]:
+        """Yield one sample per context, with the query's row as its fields. An unreadable query keeps its id."""
+        for name, places in self._contexts.items():
+            dataset, index = places[-1]
+            row = self.loader.datasets[dataset][index]
+            fields = row if isinstance(row, Mapping) else {"row": row}
+            try:
+                target = ToSample(self.retrievals[dataset], self.column)(row).target
+            except DataError as error:
+                named = NamedFault(error.what, row=index, fix=error.fix)
+                named.sample_id = name
+                yield named
+            else:
+                yield Sample(id=name, target=target, fields=fields)
+
+    def __call__(self, sample: Sample) -> Prompt:
+        *shots, query = self._contexts[sample.id]
+        messages: list[Message] = []
+        for position, (dataset, index) in enumerate((*shots, query)):
+            retrieval = self.retrievals[dataset]
+            row = self.loader.datasets[dataset][index]
+            is_query = position == len(shots)
+            with as_template_errors(
+                f"row {index} of dataset {dataset}, sample {sample.id!r}"
+            ):
+                messages += retrieval.messages(row, is_last=is_query)
+        samplers = self.loader.samplers or ()
+        picker = ", ".join(type(sampler).__name__ for sampler in samplers)
+        details = {
+            "shots": [self._id(shot) for shot in shots],
+            "picked_by": picker or f"seed {self.loader.seed}",
+        }
+        return Prompt(tuple(messages), details=details)
+
+    def _id(self, place: Place) -> str:
+        dataset, index = place
+        if len(self.loader.datasets) == 1:
+            return str(index)
+        return f"{dataset}:{index}"
 
 
 def _task(
