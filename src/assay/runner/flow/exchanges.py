@@ -1,8 +1,12 @@
 """Record the exchanges of agent programs with the model: each exchange is a request and a line of the journal.
 
-The lines have the task `TASK#agent`, the id and the epoch of the sample, and the number of the exchange as the
-round. A program that is started again after a kill gets the recorded answers to the same requests, in the same
-order.
+`RecordedConversations.begin` starts one `RecordedConversation` for each sample, and the program calls its `ask` for
+every request. The lines have the task `TASK#agent`, and the id and the epoch of the sample. Their round is the position
+of the request among all different requests of the sample, and a repeated request counts as different:
+
+    the program sends A, B, A            rounds 0, 1, 2
+    it is killed, starts again and
+    sends B, A, A                        rounds 1, 0, 2: all three are answered from the journal
 """
 
 from collections import Counter
@@ -53,20 +57,18 @@ class RecordedConversation:
     """Request keys of the exchanges by round. Exchanges of an earlier run come first."""
     unmeasured: Unmeasured
     used: Used = field(default_factory=Used)
-    _repeats: Counter[str] = field(default_factory=Counter)
-    """Number of times that the program has sent the same request, by key."""
-    _last: tuple[int, tuple[Message, ...]] = (-1, ())
-    """Round and messages of the previous exchange."""
-    _number: int = 0
-    """Number of the next exchange."""
+    _times_sent: Counter[str] = field(default_factory=Counter)
+    """Number of times that the program has sent the same prompt with the same options, by key."""
+    _previous_round: int = -1
+    _previous_messages: tuple[Message, ...] = ()
+    _next_number: int = 0
 
     async def ask(self, prompt: Prompt) -> tuple[int, Output]:
         """Return the number of the exchange and the model's answer, from the journal if it is recorded there."""
-        number = self._number
-        self._number += 1
+        number = self._next_number
+        self._next_number += 1
         try:
-            job = self._job(prompt)
-            output = await self.engine.answer(job)
+            output = await self.engine.answer(self._next_job(prompt))
         except Stopped:
             raise ConversationStopped from None
         prices = self.engine.asking.prices
@@ -76,8 +78,25 @@ class RecordedConversation:
             self.unmeasured.add_answer(output, cost)
         return number, output
 
-    def _job(self, prompt: Prompt) -> Job:
-        """Return the job that sends a prompt.
+    def _next_job(self, prompt: Prompt) -> Job:
+        """Return the job that sends a prompt, and remember the prompt as the previous one for the next job."""
+        request = self._next_request(prompt)
+        if request.key not in self.keys:
+            self.keys.append(request.key)
+        round_number = self.keys.index(request.key)
+        known_messages = self._count_known_messages(round_number, prompt.messages)
+        self._previous_round = round_number
+        self._previous_messages = prompt.messages
+        return Job(
+            Sample(self.id),
+            request,
+            self.epoch,
+            round_number,
+            known_messages=known_messages,
+        )
+
+    def _next_request(self, prompt: Prompt) -> Request:
+        """Return the request that sends a prompt, and count the prompt as sent.
 
         Its key depends on the sample, and on how often the program has sent this prompt before.
         """
@@ -85,13 +104,13 @@ class RecordedConversation:
         asking = self.engine.asking
         options = planned.options_for(prompt)
         hints = planned.task.hints
-        first = asking.key_of(prompt, options, None, self.epoch, hints)
-        repeat = self._repeats[first]
-        self._repeats[first] += 1
+        plain_key = asking.key_of(prompt, options, None, self.epoch, hints)
+        repeat = self._times_sent[plain_key]
+        self._times_sent[plain_key] += 1
         seed, draw = seeds_of(options.seed, self.id, self.epoch, repeat)
         previous = f"{ROLE}/{self.id}/{repeat}"
         key = asking.key_of(prompt, options, seed, self.epoch, hints, previous, draw)
-        request = Request(
+        return Request(
             prompt,
             options,
             seed,
@@ -102,36 +121,20 @@ class RecordedConversation:
             draw=draw,
             think_tags=asking.think_tags,
         )
-        round_number = self._round(key)
-        known_count = self._count_recorded(round_number, prompt.messages)
-        return Job(
-            Sample(self.id),
-            request,
-            self.epoch,
-            round_number,
-            known_messages=known_count,
-        )
 
-    def _round(self, key: str) -> int:
-        """Return the round of the request with this key: its round in the journal, else the next free one."""
-        if key not in self.keys:
-            self.keys.append(key)
-        return self.keys.index(key)
-
-    def _count_recorded(
+    def _count_known_messages(
         self,
         round_number: int,
         messages: tuple[Message, ...],
     ) -> int:
-        """Return the number of messages that the previous round already recorded, so
-        that they are not written again.
+        """Return how many messages the line of the previous round already has, so that they are not written again.
+
+        It is 0 if this round does not directly follow the previous exchange, or does not continue its messages.
         """
-        last_round, last_messages = self._last
-        self._last = (round_number, messages)
-        count = len(last_messages)
-        is_next = round_number != last_round + 1
-        if is_next or len(messages) <= count:
+        if round_number != self._previous_round + 1:
             return 0
-        if messages[:count] == last_messages:
+        count = len(self._previous_messages)
+        continues = messages[:count] == self._previous_messages
+        if continues and len(messages) > count:
             return count
         return 0
