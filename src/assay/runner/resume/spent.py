@@ -26,7 +26,6 @@ class _Answer(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    kind: str = ""
     task: str = ""
     output: _Answer = msgspec.field(default_factory=_Answer)
     details: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -43,77 +42,15 @@ def spent_before(
         "tokens": 0.0,
         "seconds": seconds_before(writer, manifest),
     }
-    if not writer.layout.journal.exists():
+    journal = writer.layout.journal
+    if not journal.exists():
         return spent
-    decoder = msgspec.json.Decoder(_Line)
-    for _, line in read_lines(writer.layout.journal):
-        if line is None or not line.startswith(b'{"kind":"output"'):
-            continue
-        answer = decoder.decode(line)
-        if answer.output.usage is None or any(
-            name in answer.details for name in NOT_ASKED
-        ):
-            continue
-        counts: dict[str, Any] = {
-            name: answer.output.usage.get(name) for name in COUNTED
-        }
-        amounts: dict[str, Any] = {
-            name: count
-            for name, count in counts.items()
-            if isinstance(count, (int, float))
-        }
-        usage = Usage(**amounts)
-        tokens, cost = spent_of(usage, _prices(answer.task, options))
+    for task, counts in _counts_of_answers(journal):
+        amounts: dict[str, Any] = dict(counts)
+        tokens, cost = spent_of(Usage(**amounts), _prices(task, options))
         spent["tokens"] += tokens or 0.0
         spent["usd"] += cost or 0.0
     return spent
-
-
-def tokens_in_journal(journal: Path) -> dict[str, float]:
-    """Return the total tokens of all model answers in the journal, by kind such as input and output."""
-    totals: dict[str, float] = {}
-    for usage in _usages(journal):
-        for name in TOKENS:
-            count = usage.get(name)
-            if isinstance(count, (int, float)):
-                totals[name] = totals.get(name, 0) + count
-    return totals
-
-
-def _usages(journal: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the token usage of each model answer in the journal."""
-    decoder = msgspec.json.Decoder(_Line)
-    for _, line in read_lines(journal):
-        if line is None or not line.startswith(b'{"kind":"output"'):
-            continue
-        answer = decoder.decode(line)
-        was_asked = not any(name in answer.details for name in NOT_ASKED)
-        if answer.output.usage is not None and was_asked:
-            yield answer.output.usage
-
-
-def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
-    """Return the prices of the model that answers the requests of a task name. Helper
-    models have names `TASK#ROLE`.
-    """
-    role = task.rpartition("#")[2] if "#" in task else ""
-    if role:
-        return options.judge_args_of(role_of_canary(role))
-    return options.model_args
-
-
-def canary_role(role: str) -> str:
-    """Return the role name under which a judge's canary calls are stored."""
-    if role == "judge":
-        return CANARY
-    return f"{CANARY}-{role}"
-
-
-def role_of_canary(role: str) -> str:
-    """Return the judge's role for the role name of its canary calls. Return any other role unchanged."""
-    if role == CANARY:
-        return "judge"
-    return role.removeprefix(f"{CANARY}-")
 
 
 def seconds_before(
@@ -137,3 +74,59 @@ def seconds_before(
     except (ValueError, OverflowError):
         return before
     return before + max(0.0, writer.layout.journal.stat().st_mtime - started)
+
+
+def tokens_in_journal(journal: Path) -> dict[str, float]:
+    """Return the total tokens of all model answers in the journal, by kind such as input and output."""
+    totals: dict[str, float] = {}
+    for _, counts in _counts_of_answers(journal):
+        for name in TOKENS:
+            if name in counts:
+                totals[name] = totals.get(name, 0) + counts[name]
+    return totals
+
+
+def _counts_of_answers(journal: Path) -> Iterator[tuple[str, dict[str, float]]]:
+    """Yield the task name, and the tokens and cost, of each answer in the journal that came from a model."""
+    decoder = msgspec.json.Decoder(_Line)
+    for _, line in read_lines(journal):
+        if line is None or not line.startswith(b'{"kind":"output"'):
+            continue
+        answer = decoder.decode(line)
+        usage = answer.output.usage
+        if usage is None or any(name in answer.details for name in NOT_ASKED):
+            continue
+        counts = {}
+        for name in COUNTED:
+            count = usage.get(name)
+            if isinstance(count, (int, float)):
+                counts[name] = count
+        yield answer.task, counts
+
+
+def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
+    """Return the prices of the model that answers the requests of a task name. Helper
+    models have names `TASK#ROLE`.
+    """
+    role = task.rpartition("#")[2] if "#" in task else ""
+    if role:
+        return options.judge_args_of(role_of_canary(role))
+    return options.model_args
+
+
+def canary_role(role: str) -> str:
+    """Return the role name under which the journal stores the canary calls of a judge.
+
+    A canary is an answer that only demands the best mark, to test the judge. The name is `canary` for the role
+    `judge`, and `canary-grader` for the role `grader`.
+    """
+    if role == "judge":
+        return CANARY
+    return f"{CANARY}-{role}"
+
+
+def role_of_canary(role: str) -> str:
+    """Return the judge's role for the role name of its canary calls. Return any other role unchanged."""
+    if role == CANARY:
+        return "judge"
+    return role.removeprefix(f"{CANARY}-")
