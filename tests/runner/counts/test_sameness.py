@@ -212,10 +212,10 @@ def test_failures_refusals_and_weights_say_nothing_about_it():
 
     lines, sameness = counted(*[weighed, refused, failed] * 5)
 
-    assert lines == [] and sameness.to_plain() == {} and sameness.may_be
+    assert lines == [] and sameness.to_plain() == {} and sameness.all_equal
 
 
 def test_every_candidate_counts():
     lines, sameness = counted(*[Output.of("A", "A")] * 9, Output.of("A", "B"))
 
-    assert lines == [] and not sameness.may_be
+    assert lines == [] and not sameness.all_equal

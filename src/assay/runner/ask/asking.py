@@ -111,8 +111,6 @@ class Asking:
         key = job.request.key
         if stored is None:
             stored = self.stored(job.sample.id, job.epoch)
-        else:
-            stored = stored
         if job.round < len(stored):
             answer = stored[job.round]
         else:
