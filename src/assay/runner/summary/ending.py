@@ -1,6 +1,10 @@
-"""The end of a run: results of each task × model, status, and the notes under the table."""
+"""The end of a run: results of each task × model, status, and the notes under the table.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+`runner/flow/session` calls these functions in their order here: `task_results` for each task × model, then once
+`status_of`, `first_errors`, `close_manifest` for `run.json`, and `counted_samples` for `summary.json`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -27,7 +31,7 @@ async def task_results(
     `offsets` has, by scorer, the offsets of the score lines in the journal.
     """
     results: list[Result] = []
-    beside = {
+    records_by_scorer = {
         scoring.name: writer.scores_at(offsets[scoring.name])
         for scoring in planned.scorings
         if not scoring.is_set_level
@@ -50,49 +54,52 @@ async def task_results(
                     records,
                     expected,
                     say_fault,
-                    beside,
+                    records_by_scorer,
                 )
         except StoreError:
             raise
         except AssayError as error:
             say_fault(error)
             continue
+        earlier_results = [*others, *results]
         scorer_results = with_unique_metrics(
             scorer_results,
-            [*others, *results],
+            earlier_results,
             scoring.name,
         )
         if planned.run.until is not None:
             scorer_results = anytime_results(scorer_results, records, planned, scoring)
         results += scorer_results
-    return headline_first(results, planned, say_fault)
+    return _with_headline_first(results, planned, say_fault)
 
 
-def headline_first(
+def _with_headline_first(
     results: list[Result],
     planned: PlannedTask,
     say_fault: Callable[[AssayError], None],
 ) -> list[Result]:
     """Return the results with those of the headline metric first. Report an error if no summarizer computes it."""
-    task = planned.task
-    if not task.headline or not results:
+    headline = planned.task.headline
+    if not headline or not results:
         return results
-    first = [result for result in results if result.metric == task.headline]
-    if not first:
-        # The short name under which summarizers refer to one of a scorer's values.
-        first = [r for r in results if r.metric.endswith(f".{task.headline}")]
-        if len(first) > 1:
-            first = []
-    if not first and not planned.run.scorers:
+    leading = [result for result in results if result.metric == headline]
+    if not leading:
+        # A headline `mrr` also names the metric `ndcg.mrr`, if no other metric ends with `.mrr`.
+        with_suffix = [r for r in results if r.metric.endswith(f".{headline}")]
+        if len(with_suffix) == 1:
+            leading = with_suffix
+    # `--scorers` may have replaced the scorer that the headline names.
+    if not leading and not planned.run.scorers:
         names = ", ".join(result.metric for result in results)
         say_fault(
             SummarizerError(
-                f"no metric is called {task.headline!r}",
-                where=f"task {task.name!r}, key `headline`",
+                f"no metric is called {headline!r}",
+                where=f"task {planned.task.name!r}, key `headline`",
                 fix=f"one of {names}",
             )
         )
-    return [*first, *(result for result in results if result not in first)]
+    others = [result for result in results if result not in leading]
+    return [*leading, *others]
 
 
 def status_of(
@@ -102,12 +109,11 @@ def status_of(
     is_incomplete: bool,
 ) -> str:
     """Return the status of a run at its end: complete, partial or failed."""
-    if not results or all(r.n == 0 for r in results):
+    if all(result.n == 0 for result in results):
         return "failed"
-    lacking = any(r.n < (r.n_expected or 0) for r in results)
-    if is_incomplete or lacking:
+    is_lacking = any(result.n < (result.n_expected or 0) for result in results)
+    if is_incomplete or is_lacking:
         return "partial"
-
     counts_of_all = [result.outcomes for result in results]
     counts_of_all += [task_progress.outcomes for task_progress in progress]
     for counts in counts_of_all:
@@ -149,19 +155,19 @@ def close_manifest(
     """Add the values known only at the end of the run to its manifest: status, time and counts."""
     manifest["status"] = status
     manifest["finished"] = finished
-    for described, planned, task_progress in zip(
+    for entry, planned, task_progress in zip(
         manifest["cells"],
         planned_tasks,
         progress,
         strict=True,
     ):
         if status == "complete":
-            described["n_expected"] = task_progress.done
+            entry["n_expected"] = task_progress.done
         else:
-            described["n_expected"] = task_progress.expected
-        described["data_sha256"] = planned.samples.digest()
+            entry["n_expected"] = task_progress.expected
+        entry["data_sha256"] = planned.samples.digest()
         if not planned.unchecked:
-            described.pop("unchecked", None)
+            entry.pop("unchecked", None)
 
 
 def counted_samples(
@@ -173,34 +179,38 @@ def counted_samples(
     It is empty if every sample of the journal was counted. The journal has more samples if the folder was run again
     with a smaller limit.
     """
-    entries = list(_counted(planned_tasks, writer))
-    return {"counted": entries} if entries else {}
-
-
-def _counted(
-    planned_tasks: Sequence[PlannedTask],
-    writer: RunWriter,
-) -> Iterator[dict[str, Any]]:
-    """Yield an entry for each task × model whose journal has more samples than were counted."""
+    entries = []
     for planned in planned_tasks:
         places = writer.cell(planned.task.name, planned.model_name).places
         # A driver reads its data itself, and all it wrote belongs to this run.
-        if (
-            planned.task.driver is not None
-            or not len(places)
-            or not (planned.holds_more or planned.rounds)
-        ):
-            continue
-        ids = dict.fromkeys(
-            item.id for item in islice(planned.view(), planned.counted_rows)
-        )
-        epochs = planned.task.epochs
-        rounds = [[id, epoch, count] for (id, epoch), count in planned.rounds.items()]
-        if rounds or any(id not in ids or epoch >= epochs for id, epoch in places):
-            entry = {
-                "task": planned.task.name,
-                "model": planned.model_name,
-                "epochs": epochs,
-                "ids": list(ids),
-            }
-            yield {**entry, "rounds": rounds} if rounds else entry
+        if planned.task.driver is None and len(places):
+            entries += _counted_entry(planned, places)
+    return {"counted": entries} if entries else {}
+
+
+def _counted_entry(
+    planned: PlannedTask,
+    answered: Iterable[tuple[str, int]],
+) -> list[dict[str, Any]]:
+    """Return an entry with the samples that count, if more were answered, else an empty list.
+
+    `answered` has the sample and the epoch of each answer in the journal.
+    """
+    if not planned.holds_more and not planned.rounds:
+        return []
+    rows = islice(planned.view(), planned.counted_rows)
+    ids = dict.fromkeys(row.id for row in rows)
+    epochs = planned.task.epochs
+    entry: dict[str, Any] = {
+        "task": planned.task.name,
+        "model": planned.model_name,
+        "epochs": epochs,
+        "ids": list(ids),
+    }
+    if planned.rounds:
+        entry["rounds"] = [
+            [id, epoch, count] for (id, epoch), count in planned.rounds.items()
+        ]
+        return [entry]
+    has_more = any(id not in ids or epoch >= epochs for id, epoch in answered)
+    return [entry] if has_more else []
