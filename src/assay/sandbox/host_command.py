@@ -1,4 +1,13 @@
-"""A command of the host that runs in a workspace: the files and folders it needs, and how to call it."""
+"""A command of the host that runs in a workspace: the files and folders it needs, and how to call it.
+
+`host_command` handles each word of the command in one of these ways:
+
+    {instruction}                   names no file: unchanged
+    /usr/bin/git                    is visible in every workspace: unchanged
+    venv/bin/agent                  belongs to an environment, which becomes visible: the full path
+    data/rows.csv                   is in a folder that the user shows: the full path
+    notes.txt                       is any other file, which is copied: /tmp/agent/notes.txt
+"""
 
 import os
 import shutil
@@ -35,40 +44,46 @@ def host_command(
 ) -> HostCommand:
     """Prepare a command for a workspace, with everything it needs. Raise `UsageError` if its program does not exist.
 
-    Files that the command's words name are copied, and the words then name the copies. `python` is the interpreter of
-    this process, with its packages.
+    `visible` has the folders that the user shows to the command. `where` and `fix` are for errors.
     """
-    if words[0] in PYTHON:
-        program: str | None = sys.executable
-    else:
-        program = shutil.which(words[0])
-    if program is None:
-        raise UsageError(
-            f"{where} {words[0]}: there is no such program on this machine", fix=fix
-        )
+    folders = list(visible)
     files: dict[str, Path] = {}
-    needed = list(visible)
-    changed: list[str] = []
-    for index, word in enumerate(words):
-        path = Path(program if index == 0 else word)
+    inside: list[str] = []
+    program = _find_program(words[0], where, fix)
+    for index, word in enumerate([program, *words[1:]]):
+        path = Path(word)
         is_file = index == 0 or _names_file(word)
         if not is_file or _is_visible(path):
-            changed.append(word if index else str(path))
+            inside.append(word)
             continue
         environment = environment_of(path)
         if environment is not None:
-            needed += environment
-            changed.append(str(path.absolute()))
+            folders += environment
+            inside.append(str(path.absolute()))
         elif any(path.resolve().is_relative_to(folder) for folder in visible):
-            changed.append(str(path.resolve()))
+            inside.append(str(path.resolve()))
         else:
             _check_size(path, where)
             name = path.name
             if name in files:
                 name = f"{len(files)}/{name}"
             files[name] = path.resolve()
-            changed.append(f"{AGENT_FOLDER}/{name}")
-    return HostCommand(tuple(changed), files, tuple(dict.fromkeys(needed)))
+            inside.append(f"{AGENT_FOLDER}/{name}")
+    return HostCommand(tuple(inside), files, tuple(dict.fromkeys(folders)))
+
+
+def _find_program(
+    name: str,
+    where: str,
+    fix: str,
+) -> str:
+    """Return the path of a program. `python` is the interpreter of this process, with its packages."""
+    program = sys.executable if name in PYTHON else shutil.which(name)
+    if program is None:
+        raise UsageError(
+            f"{where} {name}: there is no such program on this machine", fix=fix
+        )
+    return str(Path(program))
 
 
 def _names_file(word: str) -> bool:
