@@ -1,9 +1,16 @@
 """Keep track of the files that a user's `evaluate` writes next to a prediction file.
 
-Code written for the toolkits calls `exists(storage)` and uses any file it finds. So before an evaluation starts, files
-made from other predictions are removed, and files that other code or another judge made from the same predictions are
-moved away. When the evaluation ends, the moved files that it did not write again are restored. Files of the same
-evaluation stay, so that an interrupted one can continue.
+Code written for the toolkits calls `exists(storage)` and uses any file it finds. So `evaluation_files` hides the files
+of other evaluations while one runs. For the prediction file `M_toy.xlsx`, with the judge `gpt` after the judge `qwen`:
+
+    before the evaluation     files made from older predictions are removed
+                              M_toy_qwen.csv, of the same predictions, moves to .assay-aside/M_toy/
+    evaluate runs             it finds no file, asks gpt, and writes M_toy_gpt.csv
+    after the evaluation      M_toy_gpt.csv is recorded as written by this evaluation
+                              M_toy_qwen.csv moves back, unless the evaluation wrote that name again
+
+Files of the same evaluation stay, so that an interrupted one can continue. The record of a folder is the file
+`.assay-evaluations.json`. If a process was killed during an evaluation, the next one first does the last two steps.
 """
 
 import json
@@ -51,8 +58,10 @@ def evaluation_files(
     """
     folder.mkdir(parents=True, exist_ok=True)
     notes = _read(folder)
-    owned = notes.setdefault(stem, Owned(files=_unrecorded(folder, stem, notes)))
-    _end(folder, stem, notes)
+    if stem not in notes:
+        notes[stem] = Owned(files=_unrecorded(folder, stem, notes))
+    owned = notes[stem]
+    _end_running(folder, stem, notes)  # one that was killed
     if owned.predictions != predictions:
         for name in owned.files:
             _remove(folder / name)
@@ -61,16 +70,101 @@ def evaluation_files(
     for name, made_by in owned.files.items():
         if made_by != evaluation:
             _move(folder / name, folder / ASIDE / stem / name)
-    owned.running, owned.before = evaluation, sorted(_names(folder))
+    owned.running = evaluation
+    owned.before = sorted(_names(folder))
     _write(folder, notes)
-    there = set(folder.iterdir())
+    paths_before = set(folder.iterdir())
     try:
         yield
     finally:
-        FileLedger(folder).note_new(there)
+        FileLedger(folder).note_new(paths_before)
+        # Evaluations of other prediction files may have changed their records meanwhile.
         notes = {**_read(folder), stem: owned}
-        _end(folder, stem, notes)
+        _end_running(folder, stem, notes)
         _write(folder, notes)
+
+
+def _unrecorded(
+    folder: Path,
+    stem: str,
+    notes: Mapping[str, Owned],
+) -> dict[str, str]:
+    """Return the files that evaluations wrote before assay kept records, each with an empty digest."""
+    ledger = FileLedger(folder)
+    recorded = {name for owned in notes.values() for name in owned.files}
+    files = {}
+    for name in _names(folder) - recorded:
+        if name.startswith(f"{stem}_") and ledger.holds(folder / name):
+            files[name] = ""
+    return files
+
+
+def _end_running(
+    folder: Path,
+    stem: str,
+    notes: Mapping[str, Owned],
+) -> None:
+    """End the evaluation in progress of the prediction file `stem`, if there is one.
+
+    Record the files that it wrote, and restore those that were moved away for it.
+    """
+    owned = notes[stem]
+    if not owned.running:
+        return
+    for name in sorted(_names(folder) - set(owned.before)):
+        if not _belongs_to_other(name, stem, notes):
+            owned.files[name] = owned.running
+    aside = folder / ASIDE / stem
+    if aside.is_dir():
+        for path in sorted(aside.iterdir()):
+            if not os.path.lexists(folder / path.name):
+                _move(path, folder / path.name)
+    shutil.rmtree(aside, ignore_errors=True)
+    for name in list(owned.files):
+        if not os.path.lexists(folder / name):
+            del owned.files[name]
+    owned.running = ""
+    owned.before = []
+
+
+def _belongs_to_other(
+    name: str,
+    stem: str,
+    notes: Mapping[str, Owned],
+) -> bool:
+    """Return True if a new file belongs to a prediction file other than `stem`.
+
+    A file begins with the stem of its prediction file. If it begins with several stems,
+    the longest one counts: `M_toy_v2_acc.csv` belongs to `M_toy_v2`, not to `M_toy`.
+    """
+    for other, owned in notes.items():
+        if other == stem:
+            continue
+        if name in owned.files:
+            return True
+        is_longer = len(other) > len(stem) or not name.startswith(stem)
+        if name.startswith(other) and is_longer:
+            return True
+    return False
+
+
+def _names(folder: Path) -> set[str]:
+    """Return the names of all files and folders in a folder, without assay's own."""
+    names = {path.name for path in folder.iterdir()}
+    return names - {NOTE, ASIDE, LEDGER}
+
+
+def _move(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(source):
+        os.replace(source, target)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def files_of(folder: Path, stem: str) -> list[Path]:
@@ -94,12 +188,34 @@ def forget(folder: Path, stem: str) -> None:
 def link_up(file: Path) -> None:
     """Link to a file from its parent folder, replacing an older link. Files that assay did not create are kept."""
     home = file.parents[1]
-    link, ledger = home / file.name, FileLedger(home)
+    link = home / file.name
+    ledger = FileLedger(home)
     if link.exists() and not link.is_symlink():
         return
     if ledger.holds(link) or not os.path.lexists(link):
         ledger.claim(link).unlink(missing_ok=True)
         link.symlink_to(file.relative_to(home))
+
+
+def _read(folder: Path) -> dict[str, Owned]:
+    """Return the records of a folder, by the stem of the prediction file; empty if they cannot be read."""
+    try:
+        plain = json.loads((folder / NOTE).read_bytes())
+        return {stem: Owned(**entry) for stem, entry in plain.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _write(
+    folder: Path,
+    notes: Mapping[str, Owned],
+) -> None:
+    """Write the records of a folder. A kill leaves the earlier ones."""
+    path = FileLedger(folder).claim(folder / NOTE)
+    fresh = path.with_name(f"{NOTE}.new")
+    plain = {stem: vars(owned) for stem, owned in notes.items()}
+    fresh.write_text(json.dumps(plain, ensure_ascii=False), "utf-8")
+    os.replace(fresh, path)
 
 
 def judge_digest(judge: str | None) -> str:
@@ -116,110 +232,6 @@ def table_digest(
     rows: Iterable[Sequence[Any]],
 ) -> str:
     """Return the digest of a table of predictions, computed from its cells as text."""
-    return digest_of(
-        "\x1e".join("\x1f".join(map(str, row)) for row in (columns, *rows)).encode(
-            "utf-8", "surrogatepass"
-        )
-    )
-
-
-def _end(
-    folder: Path,
-    stem: str,
-    notes: Mapping[str, Owned],
-) -> None:
-    """End the evaluation in progress of the prediction file `stem`, if there is one.
-
-    Record the files that it wrote, and restore those that were moved away for it.
-    """
-    owned = notes[stem]
-    if not owned.running:
-        return
-    others = [(other, note) for other, note in notes.items() if other != stem]
-    for name in sorted(_names(folder) - set(owned.before)):
-        is_of_other = any(
-            _is_of(name, other, stem) or name in note.files for other, note in others
-        )
-        if not is_of_other:
-            owned.files[name] = owned.running
-    aside = folder / ASIDE / stem
-    for path in sorted(aside.iterdir()) if aside.is_dir() else ():
-        if not os.path.lexists(folder / path.name):
-            _move(path, folder / path.name)
-    shutil.rmtree(aside, ignore_errors=True)
-    owned.files = {
-        name: by for name, by in owned.files.items() if os.path.lexists(folder / name)
-    }
-    owned.running, owned.before = "", []
-
-
-def _is_of(
-    name: str,
-    other: str,
-    stem: str,
-) -> bool:
-    """Return True if the file `name` was made from the prediction file `other`, not from `stem`.
-
-    The name begins with the stem of its prediction file. If it begins with both, the
-    longer one counts.
-    """
-    return name.startswith(other) and (
-        len(other) > len(stem) or not name.startswith(stem)
-    )
-
-
-def _unrecorded(
-    folder: Path,
-    stem: str,
-    notes: Mapping[str, Owned],
-) -> dict[str, str]:
-    """Return the files that evaluations wrote before assay kept records, each with an empty digest."""
-    ledger = FileLedger(folder)
-    unnoted = _names(folder).difference(*(owned.files for owned in notes.values()))
-    return {
-        name: ""
-        for name in unnoted
-        if name.startswith(f"{stem}_") and ledger.holds(folder / name)
-    }
-
-
-def _names(folder: Path) -> set[str]:
-    return {
-        path.name for path in folder.iterdir() if path.name not in (NOTE, ASIDE, LEDGER)
-    }
-
-
-def _move(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if os.path.lexists(source):
-        os.replace(source, target)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _read(folder: Path) -> dict[str, Owned]:
-    try:
-        plain = json.loads((folder / NOTE).read_bytes())
-        return {stem: Owned(**entry) for stem, entry in plain.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-def _write(
-    folder: Path,
-    notes: Mapping[str, Owned],
-) -> None:
-    path = FileLedger(folder).claim(folder / NOTE)
-    fresh = path.with_name(f"{NOTE}.new")
-    fresh.write_text(
-        json.dumps(
-            {stem: vars(owned) for stem, owned in notes.items()}, ensure_ascii=False
-        ),
-        "utf-8",
-    )
-    os.replace(fresh, path)
+    lines = ["\x1f".join(map(str, row)) for row in (columns, *rows)]
+    text = "\x1e".join(lines)
+    return digest_of(text.encode("utf-8", "surrogatepass"))
