@@ -1,4 +1,12 @@
-"""Describe a toolkit to the modules that both share: its names, classes, checkout, and the users' files for it."""
+"""Describe a toolkit to the modules that both share: its names, classes, checkout, and the users' files for it.
+
+VLMEvalKit and ULMEvalKit each have one `Toolkit`. A model is found with it in two ways:
+
+    mine.py:Model      `Toolkit.model` loads the file as a `UserFile`, and `adapt` makes a model of assay of its class
+    qwen2-vl           `model_of_checkout` looks the name up in the `config.py` of a checkout, and loads its class
+
+Datasets are found in the same ways, by `UserFile.datasets` and `dataset_of_checkout`.
+"""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +29,7 @@ from .user_code import own_classes
 HINT = "--register FILE names the file that defines it"
 """Advice in errors about a model or a class that no loaded file defines."""
 _loaded: dict[tuple[str, Path, str, bool], "UserFile"] = {}
+"""The loaded files, by toolkit, path, digest of the source, and `force`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +81,8 @@ class Toolkit:
         definition = self.load(path).model(name)
         if definition is None:
             return None
-        return self.adapt(definition[1], reference, args, Path(path).expanduser())
+        _, target = definition
+        return self.adapt(target, reference, args, Path(path).expanduser())
 
     def adapt(
         self,
@@ -112,8 +122,10 @@ class Toolkit:
     def dataset_of_checkout(self, name: str) -> tuple[Any, Fields] | None:
         """Return the class that the checkout defines for a dataset, with its configured arguments, or None."""
         checkout = self.checkout()
-        defined = checkout and checkout.dataset(name)
-        if not defined:
+        if checkout is None:
+            return None
+        defined = checkout.dataset(name)
+        if defined is None:
             return None
         return self.load(defined.file).member(defined.cls), defined.arguments
 
@@ -144,19 +156,19 @@ class UserFile:
         self.path = path
         self._toolkit = toolkit
         before = dict(toolkit.models)
+        # The file's own code may add entries to `toolkit.models`.
         self.module = guest.load(path)
-        classes = own_classes(self.module)
-        self.datasets = [kind for kind in classes if toolkit.is_dataset(kind)]
-        self.models: Record = {
-            kind.__name__: kind
-            for kind in classes
-            if kind not in self.datasets and toolkit.is_model(kind)
-        }
-        self.registered: Record = {
-            name: factory
-            for name, factory in toolkit.models.items()
-            if before.get(name) is not factory
-        }
+        self.registered: Record = {}
+        for name, factory in toolkit.models.items():
+            if before.get(name) is not factory:
+                self.registered[name] = factory
+        self.datasets: list[type] = []
+        self.models: Record = {}
+        for kind in own_classes(self.module):
+            if toolkit.is_dataset(kind):
+                self.datasets.append(kind)
+            elif toolkit.is_model(kind):
+                self.models[kind.__name__] = kind
 
     def member(self, name: str) -> Any:
         """Return the value of a name in the file's module."""
@@ -167,15 +179,9 @@ class UserFile:
 
         Without a name, the only model of the file is returned: a registered one, or else a class.
         """
-        models = {**self.models, **self.registered}
         if name is None:
-            chosen = self.registered or self.models
-            if len(chosen) > 1:
-                raise UsageError(
-                    f"{self.path.name} defines {len(chosen)} models",
-                    fix=f"write {self.path}:name",
-                )
-            return next(iter(chosen.items()), None)
+            return self._only_model()
+        models = {**self.models, **self.registered}
         if name in models:
             return name, models[name]
         # Another file of `--register` may have registered it.
@@ -189,8 +195,18 @@ class UserFile:
                 hint=f"{self.path.name} has {', '.join(models) or 'none'}",
             )
         if self._toolkit.is_model(class_of(target)):
-            return (name, target)
+            return name, target
         return None
+
+    def _only_model(self) -> tuple[str, Any] | None:
+        """Return the registered model of the file, or else its class. Raise if there are several."""
+        models = self.registered or self.models
+        if len(models) > 1:
+            raise UsageError(
+                f"{self.path.name} defines {len(models)} models",
+                fix=f"write {self.path}:name",
+            )
+        return next(iter(models.items()), None)
 
 
 def class_of(factory: object) -> type:
@@ -211,9 +227,9 @@ def find_class(
     where: str,
 ) -> tuple[Any, Path | None]:
     """Return the class for the `name` in a config entry, and the user's file with it; None for a built-in class."""
-    classes: dict[str, tuple[Any, Path | None]] = {
-        label: (kind, None) for label, kind in builtin.items()
-    }
+    classes: dict[str, tuple[Any, Path | None]] = {}
+    for label, kind in builtin.items():
+        classes[label] = (kind, None)
     for file in files:
         for label, kind in classes_of(file).items():
             classes[label] = (kind, file.path)
@@ -233,14 +249,22 @@ def names_of_parts(
     names: Mapping[str, str],
     *parts: str,
 ) -> Callable[[str], Any]:
-    """Return a `__getattr__` for a package's module. It takes each name from the first submodule that defines it."""
+    """Return a `__getattr__` for a package's module. It takes each name from the first submodule that defines it.
+
+    `names` has the module of assay for each submodule, and the names that it defines if these are not all in `__all__`:
+
+        {"vlmeval.config": "assay.dialects.vlmeval.vlmeval_toolkit: api_models partial supported_VLM"}
+    """
 
     def find(name: str) -> object:
-        for part in parts if not name.startswith("__") else ():
-            module_name, _, offered = names[f"{package}.{part}"].partition(":")
-            module = importlib.import_module(module_name)
-            if name in (offered.split() or module.__all__):
-                return getattr(module, name)
+        is_special = name.startswith("__")
+        if not is_special:
+            for part in parts:
+                module_name, _, listed = names[f"{package}.{part}"].partition(":")
+                module = importlib.import_module(module_name)
+                offered = listed.split() or module.__all__
+                if name in offered:
+                    return getattr(module, name)
         raise AttributeError(f"the {package} dialect has no {name!r} in {package!r}")
 
     return find
@@ -266,7 +290,8 @@ class KitModel(RequestModel):
         }
         """The user's file and its digest, for the identity of the model."""
         self._builder = Builder(target, args, name)
-        if not callable(target):
+        is_existing_object = not callable(target)
+        if is_existing_object:
             self._builder.built = target
 
     def build(self) -> Any:
