@@ -1,4 +1,13 @@
-"""Judges that a user's `evaluate` calls: models of assay, called synchronously, with answers in the run's journal."""
+"""Judges that a user's `evaluate` calls: models of assay, called synchronously, with answers in the run's journal.
+
+A question passes through these steps:
+
+    Judge.ask           in the user's thread: makes a prompt of the messages, with the options of the judge
+    JudgePool.ask       in the same thread: gives a repeated question another seed, and waits for the answer
+    JudgePool._answer   in the thread of the event loop: builds the judge's model at its first question
+    Helper.ask          in a run: answers from the journal, or asks the model and records the answer
+    _Unrecorded.ask     in a script, without a run: asks the model
+"""
 
 import asyncio
 import threading
@@ -38,6 +47,28 @@ from .state import current
 ROLE = "judge"
 
 
+class Judge:
+    """A judge, given by its name. Its answers are stored in the run's journal; in a script they are not stored."""
+
+    def __init__(self, name: str, options: Fields) -> None:
+        self.model = name
+        self._judge_pool = current().judge_pool or JudgePool(None, "script")
+        self._options = DEFAULT_OPTIONS.set(**_known(options))
+
+    def ask(
+        self,
+        turns: Sequence[Message],
+        system: str | None,
+        options: Fields,
+    ) -> Output:
+        """Return the answer to the messages `turns`, after the system prompt `system` if there is one."""
+        messages = list(turns)
+        if system:
+            messages.insert(0, Message.of("system", system))
+        chosen = self._options.set(**_known(options))
+        return self._judge_pool.ask(self.model, Prompt(tuple(messages)), chosen)
+
+
 class JudgePool:
     """The judges of one task, which any thread may call. One event loop sends their requests.
 
@@ -58,10 +89,13 @@ class JudgePool:
         self._concurrency = concurrency
         self._args = args
         """Options of the judges by their names."""
-        self._asked: Counter[str] = Counter()
-        self._models: dict[str, Helper | Scheduler] = {}
         self._lock = threading.Lock()
+        """Guards the two attributes that every calling thread uses."""
+        self._times_asked: Counter[str] = Counter()
+        """Number of times that each question was asked, by its digest."""
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._judges: dict[str, Helper | _Unrecorded] = {}
+        """The judges by name. Only the thread of the event loop uses them."""
 
     def ask(
         self,
@@ -74,18 +108,26 @@ class JudgePool:
         If a question is repeated within a run, each repetition gets a different seed
         and answer.
         """
+        question = digest_of([name, prompt_to_plain(prompt), options.given()])
         with self._lock:
             loop = self._running_loop()
-            question_key = digest_of([name, prompt_to_plain(prompt), options.given()])
-            again = self._asked[question_key]
-            self._asked[question_key] += 1
-        if again:
-            chosen = options.set(seed=(options.seed or 0) + again)
-        else:
-            chosen = options
-        return asyncio.run_coroutine_threadsafe(
-            self._answer(name, prompt, chosen), loop
-        ).result()
+            repeat = self._times_asked[question]
+            self._times_asked[question] += 1
+        if repeat > 0:
+            options = options.set(seed=(options.seed or 0) + repeat)
+        answer = self._answer(name, prompt, options)
+        return asyncio.run_coroutine_threadsafe(answer, loop).result()
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop, which the first question starts in a thread of its own."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(
+                target=self._loop.run_forever,
+                name="judges",
+                daemon=True,
+            ).start()
+        return self._loop
 
     async def _answer(
         self,
@@ -93,27 +135,17 @@ class JudgePool:
         prompt: Prompt,
         options: GenerateOptions,
     ) -> Output:
-        if name not in self._models:
-            self._models[name] = self._judge(name)
-        judge = self._models[name]
-        if isinstance(judge, Helper):
-            return await judge.ask(prompt, options)
-        job = Job(
-            Sample("", media=prompt.media), Request(prompt, options, options.seed)
-        )
-        standing = Standing(judge)
-        try:
-            [output] = await standing.ask([job], Unkept())
-        finally:
-            await standing.close()  # A script may never close its judges.
-        return output
+        if name not in self._judges:
+            self._judges[name] = self._build_judge(name)
+        return await self._judges[name].ask(prompt, options)
 
-    def _judge(self, name: str) -> Helper | Scheduler:
+    def _build_judge(self, name: str) -> "Helper | _Unrecorded":
+        """Build a judge's model. In a run, its answers are recorded as those of the task `TASK#judge`."""
         model: Model = build_model(name, self._args.get(name, EMPTY))
         if "text" not in model.abilities.produces:
             raise UsageError(f"the judge {name!r} writes no text")
         if self._writer is None:
-            return Scheduler(model, concurrency=self._concurrency)
+            return _Unrecorded(model, self._concurrency)
         task = f"{self._task}#{ROLE}"
         asking = Asking(
             task,
@@ -125,67 +157,52 @@ class JudgePool:
         )
         return Helper(asking, self._concurrency)
 
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(
-                target=self._loop.run_forever,
-                name="judges",
-                daemon=True,
-            ).start()
-        return self._loop
-
     def close(self) -> None:
         """Write the answers to disk and close the judges' models."""
         if self._writer is not None:
             self._writer.journal.flush()
         if self._loop is None:
             return
-        asyncio.run_coroutine_threadsafe(self._close_models(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._close_judges(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
 
-    async def _close_models(self) -> None:
-        for judge in self._models.values():
-            if isinstance(judge, Helper):
-                await judge.close()
+    async def _close_judges(self) -> None:
+        for judge in self._judges.values():
+            await judge.close()
             await close_model(judge.model)
 
 
-class Judge:
-    """A judge, given by its name. Its answers are stored in the run's journal; in a script they are not stored."""
+class _Unrecorded:
+    """A judge outside a run. It has the members of `Helper` that the pool uses, and its answers are not stored."""
 
-    def __init__(self, name: str, options: Fields) -> None:
-        self.model = name
-        self._judge_pool = current().judge_pool or JudgePool(None, "script")
-        self._options = DEFAULT_OPTIONS.set(**_known(options))
+    def __init__(self, model: Model, concurrency: int | None) -> None:
+        self.model = model
+        self._scheduler = Scheduler(model, concurrency=concurrency)
 
-    def ask(
-        self,
-        turns: Sequence[Message],
-        system: str | None,
-        options: Fields,
-    ) -> Output:
-        """Return the answer to the messages `turns`, after the system prompt `system` if there is one."""
-        messages = list(turns)
-        if system:
-            messages.insert(0, Message.of("system", system))
-        chosen = self._options
-        changes = _known(options)
-        if changes:
-            chosen = chosen.set(**changes)
-        prompt = Prompt(tuple(messages))
-        return self._judge_pool.ask(self.model, prompt, chosen)
+    async def ask(self, prompt: Prompt, options: GenerateOptions) -> Output:
+        """Ask the model one question."""
+        sample = Sample("", media=prompt.media)
+        job = Job(sample, Request(prompt, options, options.seed))
+        # Each question has its own `Standing`, because a script may never close its judges.
+        standing = Standing(self._scheduler)
+        try:
+            [output] = await standing.ask([job], Unkept())
+        finally:
+            await standing.close()
+        return output
+
+    async def close(self) -> None:
+        """Do nothing: no question leaves anything open."""
 
 
 def is_known(name: str) -> bool:
     """Return True if a name is one of assay's own models. No model is loaded."""
-    scheme, slash, rest = name.partition("/")
-    is_name = (
-        name in registry
-        or name in CATALOGUE
-        or (bool(slash and rest) and scheme in registry)
-    )
-    return is_name or is_reference(name) or name.endswith(".gguf")
+    if name in registry or name in CATALOGUE:
+        return True
+    scheme, _, rest = name.partition("/")
+    if scheme in registry and rest:
+        return True
+    return is_reference(name) or name.endswith(".gguf")
 
 
 def assay_name(judge: str) -> str:
@@ -196,6 +213,7 @@ def assay_name(judge: str) -> str:
 
 
 def _known(settings: Fields) -> Record:
+    """Return the settings that are generation options of assay."""
     return {
         name: value
         for name, value in settings.items()
