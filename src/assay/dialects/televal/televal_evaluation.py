@@ -1,8 +1,14 @@
-"""A user's evaluators as scorers: each prediction line is judged as soon as it arrives, by a pool of workers.
+"""Evaluators of TELEVAL as scorers: users' own (`Evaluation`), and those that assay replaces (`BuiltIn`).
 
-An evaluator written for one prediction (`@parallel_batch`) runs in a pool of
-`max_workers`; one written for lists receives the batches of the prediction file.
-Built-in evaluators are scorers of assay, which are extended here to dialogues.
+A user's evaluator judges each prediction line as soon as its answer arrives:
+
+    Evaluation.__call__    makes a prediction line of the answer, or one for each round of a dialogue
+    Worker.ask             calls the evaluator in a thread, with one line or with a batch
+    read_result            makes a score of the dictionary that the evaluator returns
+    combine_rounds         makes one score of the scores of all rounds
+
+An evaluator written for one prediction (`@parallel_batch`) runs in `max_workers` threads. One written for lists gets
+the batches of the prediction file: with `batch_size` 8, the line with index 19 is judged together with 16 to 23.
 """
 
 import asyncio
@@ -74,23 +80,22 @@ class Evaluation:
             # Most samples are one question, which needs no asyncio task of its own.
             return await self._judge(lines[0], sample.id)
         verdicts = [self._judge(line, sample.id) for line in lines]
-        return joined(await asyncio.gather(*verdicts))
+        return combine_rounds(await asyncio.gather(*verdicts))
 
     async def _judge(
         self,
         line: Fields,
         id: str,
     ) -> Score:
+        """Judge one prediction line. A fault of the evaluator becomes a score without a verdict."""
         try:
-            verdict = without_secrets(await self._worker.ask(line, id), self.secrets)
-            if (
-                self.rule.is_upstream
-                and "score" in line
-                and isinstance(verdict, Mapping)
-            ):
+            result = await self._worker.ask(line, id)
+            result = without_secrets(result, self.secrets)
+            is_dict = isinstance(result, Mapping)
+            if self.rule.is_upstream and "score" in line and is_dict:
                 # In upstream's result lines, the prediction's fields overwrite the verdict's.
-                verdict = {**verdict, "score": line["score"]}
-            return read_result(verdict, line, self.name)
+                result = {**result, "score": line["score"]}
+            return read_result(result, line, self.name)
         except Exception as error:  # noqa: BLE001 - a user's evaluator: its fault is counted, no score is made of it
             fault = blamed(ScorerError, error, f"evaluator {self.name!r}", id)
             return no_verdict(without_secrets(str(fault), self.secrets))
@@ -99,6 +104,166 @@ class Evaluation:
     def _worker(self) -> "Worker":
         """The worker that calls the evaluator. Not a field, because it does not identify the scorer."""
         return Worker(self.build(), self.batch_size, self.rule, self.lines)
+
+
+class Worker:
+    """Calls one evaluator with the parallelism that it declares.
+
+    An evaluator written for lists gets the batches of the prediction file, which are
+    the same in every run. A score that depends on its batch can therefore be
+    reproduced. If not all lines are known yet, the evaluator gets one line at a time.
+    """
+
+    def __init__(
+        self,
+        evaluator: Any,
+        batch_size: int,
+        rule: Rule = PLAIN_RULE,
+        lines: Callable[[], Sequence[Line]] | None = None,
+    ) -> None:
+        self._evaluator = evaluator
+        evaluate = type(evaluator).evaluate
+        self._evaluate_single: Function | None = getattr(evaluate, "single", None)
+        """The function that judges one prediction; None if the evaluator is written for lists."""
+        if self._evaluate_single is None:
+            workers = 1
+        else:
+            workers = workers_of(evaluator, evaluate.default_workers)
+        self._threads = Threads(workers, "evaluator")
+        weakref.finalize(self, self._threads.close)
+        self._batch_size = max(1, batch_size)
+        self._rule = rule
+        self._read_lines = lines
+        self._batches: dict[int, asyncio.Future[Sequence[object]]] = {}
+        """The results of each batch whose evaluation has begun, by the index of the batch."""
+
+    async def ask(
+        self,
+        line: Fields,
+        id: str,
+    ) -> object:
+        """Return the evaluator's result for a prediction line. `id` is the id of the line's sample."""
+        if self._evaluate_single is not None:
+            return await self._threads.submit(
+                self._judge_line, self._evaluate_single, line
+            )
+        if self._read_lines is None or self._batch_size == 1:
+            results = await self._threads.submit(self._judge_lines, [line])
+            return results[0]
+        batch, index = divmod(self._line_numbers[id], self._batch_size)
+        if batch not in self._batches:
+            self._batches[batch] = self._start(batch)
+        # The batch serves other lines, too, and goes on if this one is cancelled.
+        results = await asyncio.shield(self._batches[batch])
+        return results[index]
+
+    def _start(self, batch: int) -> asyncio.Future[Sequence[object]]:
+        """Start judging one batch of the file, given by its index, and return a future with the results."""
+        start = batch * self._batch_size
+        end = start + self._batch_size
+        lines = [line for _, line in self._file_lines[start:end]]
+        call = self._threads.submit(self._judge_lines, lines)
+        return asyncio.ensure_future(call)
+
+    @cached_property
+    def _file_lines(self) -> Sequence[Line]:
+        """All lines of the prediction file, read when the first batch starts."""
+        return self._read_lines() if self._read_lines is not None else ()
+
+    @cached_property
+    def _line_numbers(self) -> dict[str, int]:
+        """The index of each line in the prediction file, by the id of its sample."""
+        return {id: number for number, (id, _) in enumerate(self._file_lines)}
+
+    def _judge_line(
+        self,
+        evaluate: Function,
+        line: Fields,
+    ) -> object:
+        """Call an evaluator that is written for one prediction."""
+        with self._rule.kept():
+            return evaluate(
+                self._evaluator,
+                line.get("pred"),
+                line.get("ref"),
+                info_of(line),
+            )
+
+    def _judge_lines(self, lines: Sequence[Fields]) -> Sequence[object]:
+        """Call an evaluator that is written for lists. Raise unless it returns one result for each line."""
+        preds = [line.get("pred") for line in lines]
+        refs = [line.get("ref") for line in lines]
+        infos = [info_of(line) for line in lines]
+        with self._rule.kept():
+            results = self._evaluator.evaluate(preds, refs, infos)
+        is_list = isinstance(results, (list, tuple))
+        if is_list and len(results) == len(lines):
+            return list(results)
+        returned = (
+            f"{len(results)} results" if is_list else f"a {type(results).__name__}"
+        )
+        name = type(self._evaluator).__name__
+        raise TypeError(
+            f"{name}.evaluate returned {returned} for {len(lines)} predictions"
+        )
+
+
+def read_result(
+    result: object,
+    line: Fields,
+    name: str,
+) -> Score:
+    """Convert an evaluator's dictionary to a score: `score` is the value, the whole dictionary becomes the details."""
+    if not isinstance(result, Mapping) or "score" not in result:
+        if isinstance(result, Mapping):
+            returned = ", ".join(map(str, result))
+        else:
+            returned = f"a {type(result).__name__}"
+        raise TypeError(
+            f"evaluator {name!r} must return a dict with `key` and `score`, it returned {returned}"
+        )
+    raw = plain(result["score"])
+    verdict = {"key": line.get("key"), **result, "score": raw}
+    details: Record = {"result": encoded(verdict)}
+    if raw is None:
+        return no_verdict(f"evaluator {name!r} gave no score", **details)
+    return Score(number_of(raw), details=details)
+
+
+def number_of(raw: Any) -> float | dict[str, float] | None:
+    """Convert a raw score to a number or to named numbers. Return None if it is neither."""
+    try:
+        return float(raw)
+    except (TypeError, ValueError):
+        if not isinstance(raw, Mapping):
+            return None
+    named = {str(key): number_of(value) for key, value in raw.items()}
+    numbers = {k: value for k, value in named.items() if isinstance(value, float)}
+    return numbers or None
+
+
+def combine_rounds(scores: Sequence[Score]) -> Score:
+    """Combine the scores of a dialogue's rounds into their mean, with the score of each round in the details."""
+    if len(scores) == 1:
+        return scores[0]
+    rounds = []
+    for score in scores:
+        entry: Record = {"outcome": str(score.outcome), "value": score.value}
+        if score.answer:
+            entry["answer"] = score.answer
+        rounds.append({**entry, **score.details})
+    details: Record = {"rounds": rounds}
+    outcome = Outcome.SCORED
+    values = [score.value for score in scores]
+    numbers = [float(value) for value in values if isinstance(value, (int, float))]
+    failures = [score for score in scores if score.outcome is not Outcome.SCORED]
+    if failures:
+        if not numbers:
+            outcome = failures[0].outcome
+        if "reason" in failures[0].details:
+            details["reason"] = failures[0].details["reason"]
+    mean = sum(numbers) / len(numbers) if numbers else None
+    return Score(mean, outcome, details=details)
 
 
 @dataclass(frozen=True)
@@ -133,7 +298,7 @@ class BuiltIn(GivenModels, LikeInner):
         output: Output,
     ) -> Score:
         scores = [as_score(self.scorer(*pair)) for pair in self._rounds(sample, output)]
-        return self._with_result(sample, joined(scores))
+        return self._with_result(sample, combine_rounds(scores))
 
     def _with_result(
         self,
@@ -185,7 +350,7 @@ class AwaitedBuiltIn(BuiltIn):
             scorer = replace(scorer, models=self.models)
         rounds = [scorer(*pair) for pair in self._rounds(sample, output)]
         scores = [as_score(score) for score in await asyncio.gather(*rounds)]
-        return self._with_result(sample, joined(scores))
+        return self._with_result(sample, combine_rounds(scores))
 
 
 def counts_in(details: Fields) -> Record | None:
@@ -193,152 +358,3 @@ def counts_in(details: Fields) -> Record | None:
     if not set(COUNTS.values()) <= details.keys():
         return None
     return {name: details[key] for name, key in COUNTS.items()}
-
-
-class Worker:
-    """Calls one evaluator with the parallelism that it declares.
-
-    An evaluator written for lists gets the batches of the prediction file, which are
-    the same in every run. A score that depends on its batch can therefore be
-    reproduced. If not all lines are known yet, the evaluator gets one line at a time.
-    """
-
-    def __init__(
-        self,
-        evaluator: Any,
-        batch_size: int,
-        rule: Rule = PLAIN_RULE,
-        lines: Callable[[], Sequence[Line]] | None = None,
-    ) -> None:
-        self._evaluator = evaluator
-        evaluate = type(evaluator).evaluate
-        self._single = getattr(evaluate, "single", None)
-        workers = 1
-        if self._single:
-            workers = workers_of(evaluator, evaluate.default_workers)
-        self._threads = Threads(workers, "evaluator")
-        weakref.finalize(self, self._threads.close)
-        self._batch_size = max(1, batch_size)
-        self._rule, self._lines = rule, lines
-        self._batches: dict[int, asyncio.Future[Sequence[object]]] = {}
-
-    async def ask(
-        self,
-        line: Fields,
-        id: str,
-    ) -> object:
-        """Return the evaluator's result for a prediction line. `id` is the id of the line's sample."""
-        if self._single is not None:
-            return await self._threads.submit(self._judge, self._single, line)
-        if self._lines is None or self._batch_size == 1:
-            results = await self._threads.submit(self._evaluate, [line])
-            return results[0]
-        number = self._numbers[id]
-        batch = number // self._batch_size
-        index = number % self._batch_size
-        if batch not in self._batches:
-            self._batches[batch] = self._start(batch)
-        # The batch serves other lines, too, and goes on if this one is cancelled.
-        shared = asyncio.shield(self._batches[batch])
-        results = await shared
-        return results[index]
-
-    def _start(self, batch: int) -> asyncio.Future[Sequence[object]]:
-        """Start judging one batch of the file, given by its index, and return a future with the results."""
-        start = batch * self._batch_size
-        end = start + self._batch_size
-        lines = self._file_lines[start:end]
-        call = self._threads.submit(self._evaluate, lines)
-        return asyncio.ensure_future(call)
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        """The index of each line in the prediction file, by the id of its sample."""
-        lines = self._lines() if self._lines is not None else ()
-        self._file_lines = [line for _, line in lines]
-        return {id: number for number, (id, _) in enumerate(lines)}
-
-    def _judge(
-        self,
-        evaluate: Function,
-        line: Fields,
-    ) -> object:
-        with self._rule.kept():
-            return evaluate(
-                self._evaluator,
-                line.get("pred"),
-                line.get("ref"),
-                info_of(line),
-            )
-
-    def _evaluate(self, lines: Sequence[Fields]) -> Sequence[object]:
-        preds = [line.get("pred") for line in lines]
-        refs = [line.get("ref") for line in lines]
-        infos = [info_of(line) for line in lines]
-        with self._rule.kept():
-            results = self._evaluator.evaluate(preds, refs, infos)
-        returned = f"a {type(results).__name__}"
-        if isinstance(results, (list, tuple)):
-            if len(results) == len(lines):
-                return results
-            returned = f"{len(results)} results"
-        name = type(self._evaluator).__name__
-        raise TypeError(
-            f"{name}.evaluate returned {returned} for {len(lines)} predictions"
-        )
-
-
-def read_result(
-    result: object,
-    line: Fields,
-    name: str,
-) -> Score:
-    """Convert an evaluator's dictionary to a score: `score` is the value, the whole dictionary becomes the details."""
-    if not isinstance(result, Mapping) or "score" not in result:
-        returned = f"a {type(result).__name__}"
-        if isinstance(result, Mapping):
-            returned = ", ".join(map(str, result))
-        raise TypeError(
-            f"evaluator {name!r} must return a dict with `key` and `score`, it returned {returned}"
-        )
-    raw = plain(result["score"])
-    verdict = {"key": line.get("key"), **result, "score": raw}
-    details: Record = {"result": encoded(verdict)}
-    if raw is None:
-        return no_verdict(f"evaluator {name!r} gave no score", **details)
-    return Score(number_of(raw), details=details)
-
-
-def number_of(raw: Any) -> float | dict[str, float] | None:
-    """Convert a raw score to a number or to named numbers. Return None if it is neither."""
-    try:
-        return float(raw)
-    except (TypeError, ValueError):
-        if not isinstance(raw, Mapping):
-            return None
-    named = {str(key): number_of(value) for key, value in raw.items()}
-    numbers = {k: value for k, value in named.items() if isinstance(value, float)}
-    return numbers or None
-
-
-def joined(scores: Sequence[Score]) -> Score:
-    """Combine the scores of a dialogue's rounds into their mean, with the score of each round in the details."""
-    if len(scores) == 1:
-        return scores[0]
-    rounds = []
-    for score in scores:
-        answer = {"answer": score.answer} if score.answer else {}
-        verdict = {"outcome": str(score.outcome), "value": score.value}
-        rounds.append({**verdict, **answer, **score.details})
-    values = [score.value for score in scores]
-    numbers = [float(value) for value in values if isinstance(value, (int, float))]
-    details: Record = {"rounds": rounds}
-    outcome = Outcome.SCORED
-    failures = [score for score in scores if score.outcome is not Outcome.SCORED]
-    if failures:
-        if not numbers:
-            outcome = failures[0].outcome
-        if "reason" in failures[0].details:
-            details["reason"] = failures[0].details["reason"]
-    mean = sum(numbers) / len(numbers) if numbers else None
-    return Score(mean, outcome, details=details)
