@@ -1,6 +1,13 @@
-"""Use a `ModelBase` subclass in a user's file as a model, which gets batches of conversations and images."""
+"""Use a `ModelBase` subclass in a user's file as a model, which gets batches of conversations and images.
 
-import inspect
+For `mine.py:MyModel`, `model` loads the file, and `adapt` declares a class of its own for `FunctionModel`:
+
+    class MyModel(_Adapter): build = MyModel of the file; accepts, batch_size, identity = …
+
+At the first request, `FunctionModel` makes an object of it, which builds the user's model. Then it calls
+`_Adapter.generate` for each batch.
+"""
+
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -56,8 +63,8 @@ def model(reference: str, args: Fields) -> Model | None:
                 where=file,
                 fix=f"write {file}:{attribute}",
             )
-    thing = getattr(module, attribute, None)
-    if thing is None:
+    target = getattr(module, attribute, None)
+    if target is None:
         names = [name for name in vars(module) if not name.startswith("_")]
         raise UnknownName(
             "name",
@@ -66,33 +73,42 @@ def model(reference: str, args: Fields) -> Model | None:
             where=file,
             hint=f"it defines {', '.join(names)}",
         )
-    kind = thing if inspect.isclass(thing) else type(thing)
-    if issubclass(kind, ModelBase):
-        return adapt(thing, reference, args, file_digest(path))
-    return FunctionModel(thing, reference, args)
+    if issubclass(_class_of(target), ModelBase):
+        return adapt(target, reference, args, file_digest(path))
+    return FunctionModel(target, reference, args)
+
+
+def _class_of(target: object) -> type:
+    """Return the class that `target` is, or the class of the object `target`."""
+    return target if isinstance(target, type) else type(target)
 
 
 def adapt(
-    thing: Any,
+    target: Any,
     reference: str,
     args: Fields,
     sha256: str = "",
 ) -> Model:
     """Wrap a `ModelBase` class or object as a model of assay. A class is instantiated at the first request."""
-    is_class = inspect.isclass(thing)
-    kind = thing if is_class else type(thing)
-    if is_class:
+    kind = _class_of(target)
+    if kind is target:
         check_options(kind, args, f"model {reference!r}")
+        build: Any = kind
     elif args:
         raise UsageError(
             f"model {reference!r} is built already and takes no options",
             fix="name its class",
         )
-    declared = getattr(kind, "accepts", None)
-    body = {
-        "build": thing if is_class else staticmethod(lambda: thing),
-        "accepts": frozenset({"text", "image"} if declared is None else declared),
-        "batch_size": getattr(thing, "batch_size", None) or 1,
+    else:
+        build = staticmethod(lambda: target)
+    accepts = getattr(kind, "accepts", None)
+    if accepts is None:
+        accepts = {"text", "image"}
+    # `FunctionModel` reads these before it makes an object, so they are attributes of the class.
+    attributes = {
+        "build": build,
+        "accepts": frozenset(accepts),
+        "batch_size": getattr(target, "batch_size", None) or 1,
         "identity": {
             "testbed": kind.__name__,
             "file": Path(split_reference(reference)[0]).name,
@@ -100,7 +116,8 @@ def adapt(
             "args": dict(args),
         },
     }
-    return FunctionModel(type(kind.__name__, (_Adapter,), body), reference, args)
+    adapter = type(kind.__name__, (_Adapter,), attributes)
+    return FunctionModel(adapter, reference, args)
 
 
 class _Adapter:
@@ -124,15 +141,8 @@ class _Adapter:
             return [self.generate([request])[0] for request in requests]
 
         conversations = [conversation(request) for request in requests]
-        images = [
-            [
-                decode_image(medium)
-                for medium in request.prompt.media
-                if isinstance(medium, Image)
-            ]
-            for request in requests
-        ]
-        prompts = self.model._assay_rendered(conversations)
+        images = [_images(request) for request in requests]
+        rendered_prompts = self.model._assay_rendered(conversations)
         inputs = (images, conversations) if any(images) else (conversations,)
         answers = list(self.model.generate(*inputs, **generate_options(options)))
         if len(answers) != len(requests) * options.n:
@@ -140,14 +150,19 @@ class _Adapter:
                 f"generate was given {len(requests)} prompts and returned {len(answers)} texts"
             )
         outputs = []
-        for index, prompt in enumerate(prompts):
+        for index, rendered in enumerate(rendered_prompts):
             start = index * options.n
-            candidates = [
-                before_stop(answer, options.stop)
-                for answer in answers[start : start + options.n]
-            ]
-            outputs.append(replace(as_output(candidates), details={"rendered": prompt}))
+            answers_of_prompt = answers[start : start + options.n]
+            candidates = [before_stop(text, options.stop) for text in answers_of_prompt]
+            output = as_output(candidates)
+            outputs.append(replace(output, details={"rendered": rendered}))
         return outputs
+
+
+def _images(request: Request) -> list[Any]:
+    """Return the decoded images of a request."""
+    media = request.prompt.media
+    return [decode_image(medium) for medium in media if isinstance(medium, Image)]
 
 
 def conversation(request: Request) -> list[Record]:
@@ -156,6 +171,7 @@ def conversation(request: Request) -> list[Record]:
 
 
 def _turn(message: Message) -> Record:
+    """Convert one message. The content is a string, or a list of parts if it has images."""
     if message.parts is None:
         return {"role": message.role}
     if all(isinstance(part, Text) for part in message.parts):
