@@ -3,6 +3,12 @@
 A `ModelBase` is a torch module with the wrapped model as its attribute `model`, so that
 torch provides `to`, `eval`, `state_dict` and `parameters`. Without torch, attributes
 that `ModelBase` does not define are looked up in the wrapped model.
+
+`generate` and `forward` make the model's inputs in these steps, of which subclasses override some:
+
+    process_input            calls the processor with images and texts
+    apply_prompt_template    before that, renders conversations as texts
+    default_prompt_template  the template for it, if none was set
 """
 
 import inspect
@@ -73,29 +79,35 @@ class WhiteBox(Module):  # type: ignore[misc]
         for tracker in self._trackers_dict.values():
             tracker.incre_next_index()
 
-    def _assay_modules(self, wanted: object) -> Record:
-        """Return the selected modules by name. `wanted` is a regular expression, a list of names, or a class."""
-        named = dict(self.model.named_modules())
-        if isinstance(wanted, type):
-            return {n: m for n, m in named.items() if isinstance(m, wanted)}
-        if isinstance(wanted, (list, tuple)):
-            return {n: m for n, m in named.items() if n in wanted}
-        if isinstance(wanted, str):
-            modules = {n: m for n, m in named.items() if re.search(wanted, n)}
-            return modules or {
-                n: m for n, m in named.items() if re.search(wanted, former_name(n))
+    def _assay_modules(self, selector: object) -> Record:
+        """Return the selected modules by name.
+
+        The selector is a regular expression, a list of names, or a class. A pattern that
+        matches no name is searched in the names that modules had in older versions.
+        """
+        modules = dict(self.model.named_modules())
+        if isinstance(selector, type):
+            return {n: m for n, m in modules.items() if isinstance(m, selector)}
+        if isinstance(selector, (list, tuple)):
+            return {n: m for n, m in modules.items() if n in selector}
+        if isinstance(selector, str):
+            matching = {n: m for n, m in modules.items() if re.search(selector, n)}
+            if matching:
+                return matching
+            return {
+                n: m for n, m in modules.items() if re.search(selector, former_name(n))
             }
         raise TypeError(
-            f"modules are named by a pattern or a list of names, not {wanted!r}"
+            f"modules are named by a pattern or a list of names, not {selector!r}"
         )
 
-    def _assay_matching(self, wanted: object) -> Record:
+    def _assay_matching(self, selector: object) -> Record:
         """Return the selected modules by name, as `_assay_modules` does. Raise if there are none."""
-        is_selector = isinstance(wanted, (type, str, list, tuple))
-        chosen = self._assay_modules(wanted) if is_selector else {}
-        if not chosen:
-            raise ValueError(f"no module matches {wanted!r}")
-        return chosen
+        is_selector = isinstance(selector, (type, str, list, tuple))
+        modules = self._assay_modules(selector) if is_selector else {}
+        if not modules:
+            raise ValueError(f"no module matches {selector!r}")
+        return modules
 
     def add_tracker(self, module_name: object, tracker: Any) -> None:
         """Attach a tracker to modules. Each forward pass of the model starts a new list of values."""
@@ -244,166 +256,10 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
                     holder.padding_side = "left"
         self._assay_watch()
 
-    def _assay_holders(self) -> list[Any]:
-        """Return the objects that may have a chat template: the processor, and its tokenizer if it has one."""
-        processor = self.processor
-        has_tokenizer = hasattr(processor, "tokenizer")
-        return [processor, processor.tokenizer] if has_tokenizer else [processor]
-
-    @property
-    def default_prompt_template(self) -> str:
-        """The chat template of the processor or of its tokenizer. Subclasses define another one."""
-        for holder in self._assay_holders():
-            if hasattr(holder, "get_chat_template"):
-                return str(holder.get_chat_template())
-            if isinstance(getattr(holder, "chat_template", None), str):
-                return str(holder.chat_template)
-        raise RuntimeError(
-            f"{type(self).__name__} has no default_prompt_template, and its processor has no chat template"
-        )
-
     @property
     def device(self) -> object:
         """The device of the model."""
         return getattr(self.model, "device", None)
-
-    def apply_prompt_template(
-        self,
-        conversation: Sequence[Any],
-        prompt_template: str | None = None,
-        tokenize: bool = False,
-        **kwargs: object,
-    ) -> object:
-        """Render a conversation as a prompt, or a list of conversations as a list. The model's turn comes last.
-
-        The template is the argument, else `self.prompt_template`, else the default one.
-        Under upstream's rules, messages keep their order, and are passed to the
-        template unchanged.
-        """
-        if conversation and not isinstance(conversation[0], Mapping):
-            return [
-                self.apply_prompt_template(entry, prompt_template, tokenize, **kwargs)
-                for entry in conversation
-            ]
-        template = self.prompt_template if prompt_template is None else prompt_template
-        follows_upstream = is_upstream("testbed")
-        if tokenize:
-            # Return only ids, regardless of the library's default.
-            kwargs.setdefault("return_dict", False)
-        if template is None and not self._assay_is_bare:
-            template = self._assay_default_template()
-            is_own = self._assay_uses_own_template
-        else:
-            is_own = template is None
-        if follows_upstream:
-            apply = self._assay_apply(template or self._assay_default_template())
-            return apply(conversation, tokenize=tokenize, **kwargs)
-        apply = self._assay_apply(template)
-        messages = arranged(
-            conversation, asks=bool(kwargs.pop("add_generation_prompt", False))
-        )
-        if is_own:
-            # The processor's own template cannot render messages without content: it adds the assistant's header.
-            with_content = [message for message in messages if "content" in message]
-            kwargs["add_generation_prompt"] = len(with_content) < len(messages)
-            messages = with_content
-        if tokenize:
-            return apply(messages, tokenize=True, **kwargs)
-        return in_either_form(
-            messages, lambda form: str(apply(form, tokenize=False, **kwargs))
-        )
-
-    apply_prompt_tempalte = apply_prompt_template
-    """The same method under the misspelled name in the testbed's how-to document."""
-
-    def _assay_default_template(self) -> str:
-        template: Any = self.default_prompt_template
-        return str(template() if callable(template) else template)
-
-    @property
-    def _assay_is_bare(self) -> bool:
-        """Return True if the class defines no template. Its processor may still have one."""
-        return type(self).default_prompt_template is ModelBase.default_prompt_template
-
-    _assay_uses_own_template = _assay_is_bare
-    """True if the class uses the chat template of the processor or the tokenizer."""
-
-    def _assay_apply(self, template: str | None) -> Function:
-        """Return the function that renders a conversation with a template.
-
-        It is the `apply_chat_template` of the processor or its tokenizer, or else
-        assay's own function.
-        """
-        apply = next(
-            (
-                h.apply_chat_template
-                for h in self._assay_holders()
-                if hasattr(h, "apply_chat_template")
-            ),
-            None,
-        )
-        if apply is not None:
-            return apply if template is None else partial(apply, chat_template=template)
-
-        def rendered(
-            conversation: Sequence[Any],
-            *,
-            tokenize: bool,
-            **kwargs: object,
-        ) -> str:
-            if tokenize:
-                raise RuntimeError(
-                    f"{type(self.processor).__name__} cannot tokenize a conversation"
-                )
-            return render(
-                template or self._assay_default_template(),
-                conversation,
-                **kwargs,
-            )
-
-        return rendered
-
-    def process_input(
-        self,
-        images: object = None,
-        text: object = None,
-        prompt_template: str | None = None,
-        **kwargs: object,
-    ) -> object:
-        """Return the processor's output for images and texts. Conversations are rendered first.
-
-        Images may be omitted.
-        """
-        if text is None:
-            images, text = None, images
-        if is_conversation(text):
-            text = self._assay_rendered(text, prompt_template)
-        settings = {"padding": True, "return_tensors": "pt", **kwargs}
-        if images is not None:
-            settings["images"] = images
-        return self.processor(text=text, **settings)
-
-    def _assay_rendered(
-        self,
-        text: Any,
-        prompt_template: str | None = None,
-    ) -> Any:
-        """Render conversations as prompts that end where the model's turn begins.
-
-        A subclass may override `apply_prompt_template` under either spelling.
-        """
-        is_misspelt = (
-            type(self).apply_prompt_tempalte is not ModelBase.apply_prompt_tempalte
-        )
-        if is_misspelt:
-            apply = self.apply_prompt_tempalte
-        else:
-            apply = self.apply_prompt_template
-        if is_upstream("testbed"):
-            return apply(text, prompt_template=prompt_template)
-        several = not isinstance(text[0], Mapping)
-        whole = [arranged(entry, asks=True) for entry in (text if several else [text])]
-        return apply(whole if several else whole[0], prompt_template=prompt_template)
 
     def generate(
         self,
@@ -455,6 +311,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         inputs: Sequence[Any],
         processor_args: Fields,
     ) -> Any:
+        """Return the output of `process_input`, on the device of the model and with images in its precision."""
         arguments = list(inputs)
         try:
             inspect.signature(self.process_input).bind(*arguments, **processor_args)
@@ -469,6 +326,166 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         if "pixel_values" in moved and precision is not None:
             moved["pixel_values"] = moved["pixel_values"].to(precision)
         return moved
+
+    def process_input(
+        self,
+        images: object = None,
+        text: object = None,
+        prompt_template: str | None = None,
+        **kwargs: object,
+    ) -> object:
+        """Return the processor's output for images and texts. Conversations are rendered first.
+
+        Images may be omitted.
+        """
+        if text is None:
+            images, text = None, images
+        if is_conversation(text):
+            text = self._assay_rendered(text, prompt_template)
+        settings = {"padding": True, "return_tensors": "pt", **kwargs}
+        if images is not None:
+            settings["images"] = images
+        return self.processor(text=text, **settings)
+
+    def _assay_rendered(
+        self,
+        text: Any,
+        prompt_template: str | None = None,
+    ) -> Any:
+        """Render conversations as prompts that end where the model's turn begins.
+
+        A subclass may override `apply_prompt_template` under either spelling.
+        """
+        own_misspelt = type(self).apply_prompt_tempalte
+        if own_misspelt is not ModelBase.apply_prompt_tempalte:
+            apply = self.apply_prompt_tempalte
+        else:
+            apply = self.apply_prompt_template
+        if is_upstream("testbed"):
+            return apply(text, prompt_template=prompt_template)
+        is_single = isinstance(text[0], Mapping)
+        if is_single:
+            conversations: Any = arranged(text, asks=True)
+        else:
+            conversations = [arranged(entry, asks=True) for entry in text]
+        return apply(conversations, prompt_template=prompt_template)
+
+    def apply_prompt_template(
+        self,
+        conversation: Sequence[Any],
+        prompt_template: str | None = None,
+        tokenize: bool = False,
+        **kwargs: object,
+    ) -> object:
+        """Render a conversation as a prompt, or a list of conversations as a list. The model's turn comes last.
+
+        The template is the argument, else `self.prompt_template`, else the default one.
+        Under upstream's rules, messages keep their order, and are passed to the
+        template unchanged.
+        """
+        if conversation and not isinstance(conversation[0], Mapping):
+            return [
+                self.apply_prompt_template(entry, prompt_template, tokenize, **kwargs)
+                for entry in conversation
+            ]
+        if tokenize:
+            # Return only ids, regardless of the library's default.
+            kwargs.setdefault("return_dict", False)
+        template, is_processors = self._assay_template(prompt_template)
+        if is_upstream("testbed"):
+            apply = self._assay_apply(template or self._assay_default_template())
+            return apply(conversation, tokenize=tokenize, **kwargs)
+        apply = self._assay_apply(template)
+        asks = bool(kwargs.pop("add_generation_prompt", False))
+        messages = arranged(conversation, asks=asks)
+        if is_processors:
+            # The processor's own template cannot render messages without content: it adds the assistant's header.
+            with_content = [message for message in messages if "content" in message]
+            kwargs["add_generation_prompt"] = len(with_content) < len(messages)
+            messages = with_content
+        if tokenize:
+            return apply(messages, tokenize=True, **kwargs)
+        return in_either_form(
+            messages, lambda form: str(apply(form, tokenize=False, **kwargs))
+        )
+
+    apply_prompt_tempalte = apply_prompt_template
+    """The same method under the misspelled name in the testbed's how-to document."""
+
+    def _assay_template(self, prompt_template: str | None) -> tuple[str | None, bool]:
+        """Return the template to render with, and True if it is the processor's own.
+
+        The template is None if the processor shall choose among its own.
+        """
+        template = self.prompt_template if prompt_template is None else prompt_template
+        if template is not None:
+            return template, False
+        if self._assay_is_bare:
+            return None, True
+        return self._assay_default_template(), self._assay_uses_own_template
+
+    @property
+    def default_prompt_template(self) -> str:
+        """The chat template of the processor or of its tokenizer. Subclasses define another one."""
+        for holder in self._assay_holders():
+            if hasattr(holder, "get_chat_template"):
+                return str(holder.get_chat_template())
+            if isinstance(getattr(holder, "chat_template", None), str):
+                return str(holder.chat_template)
+        raise RuntimeError(
+            f"{type(self).__name__} has no default_prompt_template, and its processor has no chat template"
+        )
+
+    def _assay_default_template(self) -> str:
+        template: Any = self.default_prompt_template
+        return str(template() if callable(template) else template)
+
+    @property
+    def _assay_is_bare(self) -> bool:
+        """Return True if the class defines no template. Its processor may still have one."""
+        return type(self).default_prompt_template is ModelBase.default_prompt_template
+
+    _assay_uses_own_template = _assay_is_bare
+    """True if the class uses the chat template of the processor or the tokenizer."""
+
+    def _assay_apply(self, template: str | None) -> Function:
+        """Return the function that renders a conversation with a template.
+
+        It is the `apply_chat_template` of the processor or its tokenizer, or else
+        assay's own function.
+        """
+        for holder in self._assay_holders():
+            if hasattr(holder, "apply_chat_template"):
+                apply: Function = holder.apply_chat_template
+                return (
+                    apply
+                    if template is None
+                    else partial(apply, chat_template=template)
+                )
+
+        def rendered(
+            conversation: Sequence[Any],
+            *,
+            tokenize: bool,
+            **kwargs: object,
+        ) -> str:
+            if tokenize:
+                raise RuntimeError(
+                    f"{type(self.processor).__name__} cannot tokenize a conversation"
+                )
+            return render(
+                template or self._assay_default_template(),
+                conversation,
+                **kwargs,
+            )
+
+        return rendered
+
+    def _assay_holders(self) -> list[Any]:
+        """Return the objects that may have a chat template: the processor, and its tokenizer if it has one."""
+        processor = self.processor
+        has_tokenizer = hasattr(processor, "tokenizer")
+        return [processor, processor.tokenizer] if has_tokenizer else [processor]
 
 
 def is_conversation(text: object) -> bool:

@@ -96,24 +96,25 @@ def in_either_form(
     otherwise. If the original form fails and no form renders everything, the error of
     the original form is raised.
     """
-    failure: Exception | None = None
-    best: tuple[int, str] | None = None
-    for form in (dict, _as_lists, _as_texts):
+    original_error: Exception | None = None
+    best = ""
+    fewest_lost: int | None = None
+    for form in (_unchanged, _as_lists, _as_texts):
         try:
             text = renders([form(message) for message in conversation])
         except (TypeError, jinja2.TemplateError) as error:
-            if form is dict:
-                failure = error
+            if form is _unchanged:
+                original_error = error
             continue
-        missing = len(lost(conversation, text))
-        if not missing:
+        lost_count = len(lost(conversation, text))
+        if lost_count == 0:
             return text
-        if best is None or missing < best[0]:
-            best = missing, text
-    if failure is not None:
-        raise failure
-    assert best is not None  # The original form was rendered.
-    return best[1]
+        if fewest_lost is None or lost_count < fewest_lost:
+            best = text
+            fewest_lost = lost_count
+    if original_error is not None:
+        raise original_error
+    return best
 
 
 def lost(
@@ -135,6 +136,10 @@ def _texts(message: Fields) -> list[str]:
         str(piece.get("text", "")) if isinstance(piece, Mapping) else str(piece)
         for piece in pieces_of(message)
     ]
+
+
+def _unchanged(message: Fields) -> Fields:
+    return dict(message)
 
 
 def _as_lists(message: Fields) -> Fields:
