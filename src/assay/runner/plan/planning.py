@@ -1,4 +1,13 @@
-"""The plan of a run: every task × model, checked before a model is loaded. All errors are reported at once."""
+"""The plan of a run: every task × model, checked before a model is loaded. All errors are reported at once.
+
+`make_plan` takes these steps. Each appends its errors to the list `faults`, which is raised after the last step:
+
+    _tasks                    resolves the tasks that the run names
+    _Models.of                builds the models for each task, each model once
+    _Variants.measured_for    chooses how a task is asked of a model, such as by the likelihoods of its options
+    _Variants.prepare         opens the data and builds template, scorers and tools, once for each such variant
+    _passes_checks            checks each task × model
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -114,10 +123,10 @@ def make_plan(
     planned_tasks: list[PlannedTask] = []
     judging: list[tuple[Scoring, str]] = []
     for task in tasks:
-        preparing = _Preparing(task, run, faults, recorded)
-        planned_of_task = _plan_task(task, run, models, preparing, faults)
+        variants = _Variants(task, run, faults, recorded)
+        planned_of_task = _plan_task(task, run, models, variants, faults)
         planned_tasks += planned_of_task
-        judging += _scorings_of(task, planned_of_task, preparing)
+        judging += _scorings_of(task, planned_of_task, variants)
     if tasks:
         faults += models.unknown_options()
     check_judges(judging, run, tasks, faults)
@@ -143,20 +152,21 @@ def _plan_task(
     task: Task,
     run: RunOptions,
     models: "_Models",
-    preparing: "_Preparing",
+    variants: "_Variants",
     faults: list[AssayError],
 ) -> list[PlannedTask]:
     """Plan a task with each of its models. Errors are appended to `faults`."""
     planned_tasks: list[PlannedTask] = []
     if not task.measures:
-        preparing.prepare(task)  # lists errors of the task before those of the models
+        # Its errors are listed before those of the models.
+        variants.prepare(task)
     for name, model in models.of(task):
         measured_task = None
         with collecting(faults):
-            measured_task = preparing.for_model(name, model)
+            measured_task = variants.measured_for(name, model)
         if measured_task is None:
             continue
-        prepared = preparing.prepare(measured_task.task)
+        prepared = variants.prepare(measured_task.task)
         if prepared is None:
             continue
         scorings = [
@@ -190,10 +200,7 @@ def _plan_task(
     return planned_tasks
 
 
-def _passes_checks(
-    planned: PlannedTask,
-    faults: list[AssayError],
-) -> bool:
+def _passes_checks(planned: PlannedTask, faults: list[AssayError]) -> bool:
     """Run all checks of a task × model, append their errors, and return True if there are none.
 
     Checks that read many rows run only if the cheaper ones found nothing.
@@ -211,26 +218,19 @@ def _passes_checks(
 def _scorings_of(
     task: Task,
     planned_tasks: Sequence[PlannedTask],
-    preparing: "_Preparing",
+    variants: "_Variants",
 ) -> list[tuple[Scoring, str]]:
     """Return the scorers whose judges are checked, each with the name of its task.
 
     If no model can answer the task, its scorers are still returned, so that errors of their judges are listed
     together with the other errors.
     """
-    prepared = preparing.prepared_without_model()
-    if planned_tasks:
-        return [
-            (scoring, task.name)
-            for planned in planned_tasks
-            for scoring in planned.scorings
-        ]
-    if prepared is None:
-        return []
-    scorings = []
-    for name, scorer in prepared.scorers:
-        scorings.append((Scoring.of(name, scorer, task.name, ""), task.name))
-    return scorings
+    prepared = variants.prepared_without_model()
+    scorings = [scoring for planned in planned_tasks for scoring in planned.scorings]
+    if not planned_tasks and prepared is not None:
+        for name, scorer in prepared.scorers:
+            scorings.append(Scoring.of(name, scorer, task.name, ""))
+    return [(scoring, task.name) for scoring in scorings]
 
 
 def _measure_faults(
@@ -282,11 +282,10 @@ class _Models:
     def unknown_options(self) -> list[AssayError]:
         """Return an error for each model option that no model of the run has."""
         names = set(self._run.models)
-        in_all = []
+        in_all: list[AssayError] = []
         for faults in self._refused.values():
             if faults.keys() == names:
-                for fault in faults.values():
-                    in_all.append(fault)
+                in_all += faults.values()
         return in_all
 
     def notices(self, name: str) -> Iterator[str]:
@@ -312,8 +311,8 @@ class _Models:
         return built
 
 
-class _Preparing:
-    """Prepares one task for its models. A measure may change the task, so each variant of it is prepared once."""
+class _Variants:
+    """The variants of one task. A measure may change the task, so models may need different variants of it."""
 
     def __init__(
         self,
@@ -327,38 +326,44 @@ class _Preparing:
         self._faults = faults
         self._recorded = recorded
         self._prepared: dict[str, Prepared | None] = {}
+        """The variants by their protocol id; None for one that has an error."""
 
-    def for_model(self, name: str, model: Model) -> Measured:
-        """Return the prepared task with the best measure that a model supports."""
+    def measured_for(self, name: str, model: Model) -> Measured:
+        """Return the variant of the task for a model, and the name of its measure."""
         result = self._measured(name, model)
         return replace(result, task=without_scores(result.task, self._run))
 
     def _measured(self, name: str, model: Model) -> Measured:
-        """Return the task with the best measure that the model supports. A task without choices stays unchanged."""
+        """Return the task as it is measured with a model; unchanged if no measure applies."""
         task = self._task
         measure = self._run.measure
         if self._recorded is not None:
+            # The answers exist: they were asked by this measure.
             measure = self._recorded.get((task.name, name)) or None
-            if measure is None:
-                return Measured(task)
-        elif measure is None and self._has_plain_choices():
+            applies = measure is not None
+        elif measure is None and self._is_plain_choice():
+            # Neither the author nor the user says how to ask.
             measure = usual_measure(model.abilities)
-            if measure is None:
-                return Measured(task)
-        elif not task.measures and (measure is None or not self._has_choices()):
+            applies = measure is not None
+        else:
+            # The user's measure, else the best of the author's.
+            applies = bool(task.measures)
+            if measure is not None and not applies:
+                applies = self._first_with_choices() is not None
+        if not applies:
             return Measured(task)
         fix = getattr(model, "likelihood_fix", "")
         return measured(task, model.abilities, measure, name, fix)
 
-    def _has_plain_choices(self) -> bool:
+    def _is_plain_choice(self) -> bool:
         """Return True for text questions with options for which neither task nor run sets how they are asked."""
         if not is_plain(self._task) or self._asks_for_text():
             return False
         prepared = self.prepare(self._task)
         if prepared is None or prepared.samples.kind != "choice":
             return False
-        first = next((s for s in prepared.samples if isinstance(s, Sample)), None)
-        return first is not None and bool(first.choices) and not first.media
+        first = self._first_with_choices()
+        return first is not None and not first.media
 
     def _asks_for_text(self) -> bool:
         """Return True if the run has settings that make sense only for generated text, such as several epochs."""
@@ -367,6 +372,13 @@ class _Preparing:
         if self._task.epochs > 1 or candidates > 1:
             return True
         return bool(run.apply_chat_template) or run.predict_only
+
+    def _first_with_choices(self) -> Sample | None:
+        """Return the first readable sample of the task; None if it has no answer options."""
+        prepared = self.prepare(self._task)
+        samples = () if prepared is None else prepared.samples
+        first = next((s for s in samples if isinstance(s, Sample)), None)
+        return first if first is not None and first.choices else None
 
     def prepare(self, task: Task) -> "Prepared | None":
         """Prepare one variant of the task, once. If it has an error, add it to the list of errors and return None."""
@@ -383,19 +395,8 @@ class _Preparing:
             return self.prepare(self._task)
         return self._prepared.get(self._task.protocol)
 
-    def _has_choices(self) -> bool:
-        """Return True if the first sample has answer options."""
-        prepared = self.prepare(self._task)
-        if prepared is None:
-            return False
-        first = next((s for s in prepared.samples if isinstance(s, Sample)), None)
-        return first is not None and bool(first.choices)
 
-
-def _tasks(
-    run: RunOptions,
-    faults: list[AssayError],
-) -> list[Task]:
+def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
     """Return the readable tasks of the run. Errors of the others are appended to `faults`."""
     if not run.tasks:
         faults.append(
@@ -551,10 +552,7 @@ def _media_permissions(task: Task, run: RunOptions) -> dict[str, Any]:
 def _no_question(samples: Samples, where: str) -> UsageError:
     """Return the error for data in which no column can be the question."""
     row = next((s for s in samples if isinstance(s, Sample)), None)
-    if row is not None:
-        names = ", ".join(row.fields)
-    else:
-        names = "none"
+    names = "none" if row is None else ", ".join(row.fields)
     return UsageError(
         f"no column is known as the question (the columns are {names})",
         where=where,
