@@ -1,4 +1,14 @@
-"""Run tasks of a library: send their requests through the recording engine, and use the library's scoring."""
+"""Run tasks of a library: send their requests through the recording engine, and use the library's scoring.
+
+The run calls a `TaskDriver`, which takes these steps for a task or a group:
+
+    _choose_documents    the documents of the samples that the run selected
+    ask                  all requests are answered; the answers are put into the library's instances
+    _score_documents     for each task: the library filters the answers, and computes the metrics of each document
+    _write_samples       the library's own sample log, if the user asked for it
+    _records             a score record for each document and metric, for the journal
+    Summary.results      the library aggregates each metric to one number
+"""
 
 import functools
 import importlib
@@ -9,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core import (
     AssayError,
@@ -47,8 +57,23 @@ from .task_settings import TaskSettings
 SCORED_AT_ONCE = 16
 """Number of documents to score before other coroutines get a turn."""
 
-Chosen = Sequence[tuple[int, Document]]
-"""The documents that a run selected, each with its index in the run."""
+
+class ChosenDocument(NamedTuple):
+    """A document that a run selected."""
+
+    order: int
+    """Index of its sample in the run."""
+    document: Document
+
+
+Chosen = Sequence[ChosenDocument]
+
+
+class Verdict(NamedTuple):
+    """The outcome of a document, and the reason if it was not scored."""
+
+    outcome: Outcome
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -149,6 +174,32 @@ class TaskDriver(TaskPart):
     digest: str
     """Digest of the tasks and the library's version. A changed digest makes stored answers and scores outdated."""
 
+    def __call__(self, recording: RecordingEngine) -> Driven:
+        """Send all requests to the model, score the answers, and return the results."""
+        chosen = self._choose_documents(recording)
+        failures = self.ask(recording, chosen)
+        with self.reading(recording):
+            results = self._results(recording, chosen, failures)
+        return Driven(
+            results=results,
+            n=len(chosen),
+            n_expected=len(chosen),
+        )
+
+    def _choose_documents(self, recording: RecordingEngine) -> Chosen:
+        """Return the documents that the run selected, each with its index in the run.
+
+        Documents that cannot be built are recorded as errors.
+        """
+        documents = self.documents()
+        chosen = []
+        for order, item in enumerate(recording.planned.view()):
+            if isinstance(item, BadSample):
+                recording.count_bad(item.id, str(item.error), order)
+            else:
+                chosen.append(ChosenDocument(order, documents[item.id]))
+        return chosen
+
     @abstractmethod
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
         """Send every request to the model, and store the answers in the library's instances.
@@ -156,17 +207,97 @@ class TaskDriver(TaskPart):
         Return the failed outputs by document id.
         """
 
-    def is_reported(self, subtask: LoadedTask, metric: object) -> bool:
-        """Return True if a metric appears in the results."""
-        return True
-
-    def number_of(self, subtask: LoadedTask, item: object) -> float | None:
-        """Return a document's value of a metric as a number for the journal; None if it is a structure."""
-        return as_number(item)
-
     def reading(self, recording: RecordingEngine) -> AbstractContextManager[None]:
         """Return the context manager for filtering and scoring answers. A subclass may override it."""
         return nullcontext()
+
+    def _results(
+        self,
+        recording: RecordingEngine,
+        chosen: Chosen,
+        failures: dict[str, Output],
+    ) -> list[Any]:
+        """Score the answers, and return the results of the task, or of the group and its tasks."""
+        loaded = self.documents().loaded
+        state = _state_for_metrics(chosen)
+        outcomes: Counter[str] = Counter()
+        results = {}
+        for name, subtask in loaded.tasks.items():
+            of_task = [entry for entry in chosen if entry.document.subtask is subtask]
+            if not of_task:
+                continue
+            documents = [entry.document for entry in of_task]
+            answered = [entry for entry in documents if entry.id not in failures]
+            broken = self._score_documents(recording, subtask, answered, state)
+            scored = [entry for entry in answered if entry.id not in broken]
+            self._write_samples(recording, subtask, scored)
+
+            verdicts = [_verdict(entry, failures, broken) for entry in documents]
+            counts = Counter(verdict.outcome.value for verdict in verdicts)
+            outcomes.update(counts)
+            collected = self._collect(subtask, answered)
+            for metric in collected:
+                metric.records = self._records(recording, metric, of_task, verdicts)
+            summary = self._summary(recording, len(of_task), counts)
+            with state.active():  # some aggregations draw random numbers
+                results[name] = summary.results(subtask, collected)
+
+        if loaded.group is None:
+            return list(chain.from_iterable(results.values()))
+        whole = self._summary(recording, len(chosen), outcomes)
+        return group_results(loaded, results, whole)
+
+    def _score_documents(
+        self,
+        recording: RecordingEngine,
+        subtask: LoadedTask,
+        answered: Sequence[Document],
+        state: RandomState,
+    ) -> dict[str, str]:
+        """Filter and score the answers of a task. Each document gets its `metrics`.
+
+        Return the reason for each document that could not be scored, by id.
+        """
+        where = f"task {self.reference.library}/{subtask.name}"
+        try:
+            recording.call_on_loop(lambda: self.prepare_answers(subtask, answered))
+        except Exception as error:
+            raise blamed(ScorerError, error, where) from error
+        broken: dict[str, str] = {}
+
+        def score(documents: Sequence[Document]) -> None:
+            with state.active():
+                for document in documents:
+                    self._score(subtask, document, broken, where)
+
+        for start in range(0, len(answered), SCORED_AT_ONCE):
+            chunk = answered[start : start + SCORED_AT_ONCE]
+            # Metrics of some tasks set alarms, which only work on the main thread.
+            recording.call_on_loop(functools.partial(score, chunk))
+        return broken
+
+    def _score(
+        self,
+        subtask: LoadedTask,
+        document: Document,
+        broken: dict[str, str],
+        where: str,
+    ) -> None:
+        """Compute the metrics of one document with the library. If that fails, add the reason to `broken`."""
+        document.metrics = []
+        try:
+            for filter_name in document.instances[0].filtered_resps:
+                computed = self.results_of_document(subtask, document, filter_name)
+                for metric, value in computed.items():
+                    document.metrics.append((metric, filter_name, value))
+        except ScorerError as error:
+            document.metrics = []
+            broken[document.id] = str(error)
+        except AssayError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a task's own code: it fails for this document alone
+            document.metrics = []
+            broken[document.id] = str(blamed(ScorerError, error, where, document.id))
 
     def prepare_answers(
         self,
@@ -192,88 +323,15 @@ class TaskDriver(TaskPart):
         computed = subtask.task.process_results(document.row, answers)
         return computed
 
-    @abstractmethod
-    def logged_samples(
-        self,
-        subtask: LoadedTask,
-        documents: Sequence[Document],
-    ) -> Iterator[Mapping[str, Any]]:
-        """Yield the lines of the library's own sample log, all documents for one filter, then for the next."""
-
-    def __call__(self, recording: RecordingEngine) -> Driven:
-        """Send all requests to the model, score the answers, and return the results."""
-        chosen = self._choose_documents(recording)
-        failures = self.ask(recording, chosen)
-        with self.reading(recording):
-            results = self._results(recording, chosen, failures)
-        return Driven(
-            results=results,
-            n=len(chosen),
-            n_expected=len(chosen),
-        )
-
-    def _choose_documents(self, recording: RecordingEngine) -> Chosen:
-        """Return the documents that the run selected, each with its index in the run.
-
-        Documents that cannot be built are recorded as errors.
-        """
-        documents = self.documents()
-        chosen = []
-        for order, item in enumerate(recording.planned.view()):
-            if isinstance(item, BadSample):
-                recording.count_bad(item.id, str(item.error), order)
-            else:
-                chosen.append((order, documents[item.id]))
-        return chosen
-
-    def _results(
-        self,
-        recording: RecordingEngine,
-        chosen: Chosen,
-        failures: dict[str, Output],
-    ) -> list[Any]:
-        loaded = self.documents().loaded
-        state = _state_for_metrics(chosen)
-        outcomes: Counter[str] = Counter()
-        rows = {}
-        for name, subtask in loaded.tasks.items():
-            entries = [entry for entry in chosen if entry[1].subtask is subtask]
-            if not entries:
-                continue
-            collected, broken = self._read(recording, subtask, entries, failures, state)
-            all_failures = {**failures, **broken}
-            self._write_samples(recording, subtask, entries, all_failures)
-
-            verdicts = []
-            counts: Counter[str] = Counter()
-            for _, document in entries:
-                verdict = _outcome_of(document, failures, broken)
-                verdicts.append(verdict)
-                outcome = verdict[0]
-                counts[outcome.value] += 1
-            outcomes.update(counts)
-            for metric in collected:
-                metric.records = self._records(recording, metric, entries, verdicts)
-            summary = self._summary(recording, len(entries), counts)
-            with state.active():  # some aggregations draw random numbers
-                rows[name] = summary.results(subtask, collected)
-
-        if loaded.group is None:
-            return list(chain.from_iterable(rows.values()))
-        whole = self._summary(recording, len(chosen), outcomes)
-        return group_results(loaded, rows, whole)
-
     def _write_samples(
         self,
         recording: RecordingEngine,
         subtask: LoadedTask,
-        entries: Chosen,
-        lost: Mapping[str, Any],
+        documents: Sequence[Document],
     ) -> None:
         """Write the library's sample log `samples_TASK.jsonl`, if the run has the option `--log_samples`."""
         if not recording.options.log_samples:
             return
-        documents = [document for _, document in entries if document.id not in lost]
         utils = importlib.import_module(f"{self.reference.library}.utils")
         folder = recording.asking.writer.journal.path.parent
         file = folder / f"samples_{subtask.name.replace('/', '__')}.jsonl"
@@ -286,53 +344,13 @@ class TaskDriver(TaskPart):
                 )
                 out.write(f"{line}\n")
 
-    def _summary(
+    @abstractmethod
+    def logged_samples(
         self,
-        recording: RecordingEngine,
-        expected: int,
-        outcomes: Mapping[str, int],
-    ) -> Summary:
-        planned = recording.planned
-        return Summary(
-            planned.task.name,
-            planned.model_name,
-            planned.task.protocol,
-            expected,
-            outcomes,
-            self.reference.library,
-        )
-
-    def _read(
-        self,
-        recording: RecordingEngine,
         subtask: LoadedTask,
-        entries: Chosen,
-        failures: Mapping[str, Output],
-        state: RandomState,
-    ) -> tuple[list[Collected], dict[str, str]]:
-        """Filter and score the answers of a task.
-
-        Return the values of each metric and filter, and the reason for each document
-        that could not be scored, by id.
-        """
-        answered = [document for _, document in entries if document.id not in failures]
-        where = f"task {self.reference.library}/{subtask.name}"
-        try:
-            recording.call_on_loop(lambda: self.prepare_answers(subtask, answered))
-        except Exception as error:
-            raise blamed(ScorerError, error, where) from error
-        broken: dict[str, str] = {}
-
-        def score(documents: Sequence[Document]) -> None:
-            with state.active():
-                for document in documents:
-                    self._score(subtask, document, broken, where)
-
-        for start in range(0, len(answered), SCORED_AT_ONCE):
-            chunk = answered[start : start + SCORED_AT_ONCE]
-            # Metrics of some tasks set alarms, which only work on the main thread.
-            recording.call_on_loop(functools.partial(score, chunk))
-        return self._collect(subtask, answered), broken
+        documents: Sequence[Document],
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield the lines of the library's own sample log, all documents for one filter, then for the next."""
 
     def _collect(
         self,
@@ -354,48 +372,28 @@ class TaskDriver(TaskPart):
             by_label[str(declared)] = Collected(str(declared), str(declared))
         return list(by_label.values())
 
-    def _score(
-        self,
-        subtask: LoadedTask,
-        document: Document,
-        broken: dict[str, str],
-        where: str,
-    ) -> None:
-        """Compute the metrics of one document with the library. If that fails, add the reason to `broken`."""
-        document.metrics = []
-        try:
-            for filter_name in document.instances[0].filtered_resps:
-                computed = self.results_of_document(subtask, document, filter_name)
-                for metric, value in computed.items():
-                    document.metrics.append((metric, filter_name, value))
-        except ScorerError as error:
-            document.metrics = []
-            broken[document.id] = str(error)
-        except AssayError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a task's own code: it fails for this document alone
-            document.metrics = []
-            broken[document.id] = str(blamed(ScorerError, error, where, document.id))
+    def is_reported(self, subtask: LoadedTask, metric: object) -> bool:
+        """Return True if a metric appears in the results."""
+        return True
 
     def _records(
         self,
         recording: RecordingEngine,
         collected: Collected,
-        entries: Chosen,
-        verdicts: Sequence[tuple[Outcome, str]],
+        chosen: Chosen,
+        verdicts: Sequence[Verdict],
     ) -> list[ScoreRecord]:
         """Return score records with the metric's value for each document."""
         is_group = self.documents().loaded.group is not None
         planned = recording.planned
         records = []
-        for (order, document), (outcome, fault) in zip(entries, verdicts, strict=True):
+        for (order, document), verdict in zip(chosen, verdicts, strict=True):
             item = collected.items.get(document.id)
             number = self.number_of(document.subtask, item)
-            if is_finite(number):
-                values = {collected.label: number}
-            else:
-                values = {}
-            details: dict[str, Any] = {"error": fault} if fault else {}
+            values = {collected.label: number} if is_finite(number) else {}
+            details: dict[str, Any] = {}
+            if verdict.fault:
+                details["error"] = verdict.fault
             if item is not None and number is None:
                 details["item"] = shorten(item)
             record = ScoreRecord(
@@ -405,7 +403,7 @@ class TaskDriver(TaskPart):
                 collected.label,
                 self.digest,
                 values,
-                outcome.value,
+                verdict.outcome.value,
                 answer=_answer_of(document, collected.label),
                 details=details,
                 tags={SUBTASK: document.subtask.name} if is_group else {},
@@ -414,47 +412,57 @@ class TaskDriver(TaskPart):
             records.append(recording.write_score(record))
         return records
 
+    def number_of(self, subtask: LoadedTask, item: object) -> float | None:
+        """Return a document's value of a metric as a number for the journal; None if it is a structure."""
+        return as_number(item)
+
+    def _summary(
+        self,
+        recording: RecordingEngine,
+        expected: int,
+        outcomes: Mapping[str, int],
+    ) -> Summary:
+        planned = recording.planned
+        return Summary(
+            planned.task.name,
+            planned.model_name,
+            planned.task.protocol,
+            expected,
+            outcomes,
+            self.reference.library,
+        )
+
 
 def _state_for_metrics(chosen: Chosen) -> RandomState:
     """Return the state of the random generators after the last document's requests were built.
 
     Random numbers in the metrics continue from this state.
     """
-    if chosen:
-        last = chosen[-1][1].random_state
-    else:
-        last = None
-    if last is not None:
-        return last.copy()
-    return RandomState()
+    state = chosen[-1].document.random_state if chosen else None
+    return RandomState() if state is None else state.copy()
 
 
-def _outcome_of(
+def _verdict(
     document: Document,
     failures: Mapping[str, Output],
     broken: Mapping[str, str],
-) -> tuple[Outcome, str]:
+) -> Verdict:
     """Return the outcome of a document, and the reason if it was not scored."""
     if document.id in failures:
         error = failures[document.id].error
         if error is None:
-            return Outcome.MODEL_ERROR, ""
-        return failure_score(error).outcome, error.message
+            return Verdict(Outcome.MODEL_ERROR)
+        return Verdict(failure_score(error).outcome, error.message)
     if document.id in broken:
-        return Outcome.JUDGE_ERROR, broken[document.id]
-    return Outcome.SCORED, ""
+        return Verdict(Outcome.JUDGE_ERROR, broken[document.id])
+    return Verdict(Outcome.SCORED)
 
 
 def _answer_of(document: Document, label: str) -> str | None:
     """Return the generated answer after the filter in `label`, for the journal; None if it is not a string."""
-    if document.instances:
-        filtered = document.instances[0].filtered_resps
-    else:
-        filtered = {}
-    if not filtered:
+    if not document.instances:
         return None
-    filter_name = label.partition(",")[2]
+    _, _, filter_name = label.partition(",")
+    filtered = document.instances[0].filtered_resps or {}
     answer = filtered.get(filter_name or NO_FILTER)
-    if isinstance(answer, str):
-        return answer
-    return None
+    return answer if isinstance(answer, str) else None
