@@ -4,6 +4,14 @@ In assay's settings this is the tier `host`. The workspace uses the programs of 
 machine, so packages are not installed: they must exist on the machine. A task that
 needs a missing package, root or the network cannot run this way, and the plan reports
 it before the run.
+
+`plan_steps` goes through the steps of the Dockerfile. It splits a RUN step into its
+commands, and replaces those that a workspace does not need. On a machine with jq:
+
+    RUN apt-get update && apt-get install -y jq && make -C /app
+        true && true && make -C /app
+
+A command that cannot run raises `CannotRun` with the reason.
 """
 
 import os
@@ -117,7 +125,11 @@ A workspace shows this machine's files there, or leaves them empty.
 """
 CONTROL_WORDS = frozenset({"if", "for", "while", "until", "case", "{", "(", "function"})
 DPKG_STATUS = Path("/var/lib/dpkg/status")
-_SEPARATORS = re.compile(r"(&&|\|\||;|\n)")
+SEPARATORS = ("&&", "||", ";", "\n")
+"""What separates the commands of a RUN step."""
+NO_EFFECT = "true"
+"""The command in place of one that a workspace does not need, so that `a && b` still runs b."""
+_SEPARATOR = re.compile(r"(&&|\|\||;|\n)")
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?\s*(.*)$")
 _LINKS_PYTHON = re.compile(r"ln\s+-s\S*\s+\S*python3\S*\s+\S*/python\b")
 
@@ -252,20 +264,35 @@ def _needed_commands(step: Step, findings: _Findings) -> str:
         raise CannotRun("it mounts something while it is built")
     pieces = _pieces(step.text)
     if pieces is None:
-        for word in re.findall(r"[\w./+-]+", step.text):
-            _check_program(PurePosixPath(word).name)
-        _check_fetches(step.text)
+        _check_whole_script(step.text)
         return step.text
     needed_pieces = []
     has_effect = False
     for piece in pieces:
-        if piece in ("&&", "||", ";", "\n"):
+        if piece in SEPARATORS:
             needed_pieces.append(piece)
             continue
         needed = _keep_if_needed(piece, step, findings)
-        has_effect = has_effect or needed != "true"
+        has_effect = has_effect or needed != NO_EFFECT
         needed_pieces.append(needed)
     return " ".join(needed_pieces) if has_effect else ""
+
+
+def _check_whole_script(text: str) -> None:
+    """Raise if a shell script that could not be split into commands downloads, installs or changes the machine."""
+    for word in re.findall(r"[\w./+-]+", text):
+        _check_program(PurePosixPath(word).name)
+    match = re.search(r"\b(apt-get|apt|pip3?|git)\s+(install|clone|update)\b", text)
+    if match:
+        raise CannotRun(f"it needs {match[0]} inside a longer script")
+
+
+def _check_program(program: str) -> None:
+    """Raise for a program that downloads or changes the machine."""
+    if program in NETWORK_PROGRAMS:
+        raise CannotRun(f"it downloads with {program}")
+    if program in ROOT_PROGRAMS:
+        raise CannotRun(f"it changes the machine with {program}")
 
 
 def _pieces(text: str) -> list[str] | None:
@@ -278,19 +305,19 @@ def _pieces(text: str) -> list[str] | None:
         return None
     pieces = []
     for piece in _split_outside_quotes(text):
-        bare = piece.strip() if piece != "\n" else piece
-        if not bare:
+        if piece in SEPARATORS:
+            pieces.append(piece)
+            continue
+        command = piece.strip()
+        if not command:
             continue
         try:
-            if bare not in ("&&", "||", ";", "\n"):
-                words = shlex.split(bare)
-            else:
-                words = []
+            words = shlex.split(command)
         except ValueError:
             return None
         if words and words[0] in CONTROL_WORDS:
             return None
-        pieces.append(bare)
+        pieces.append(command)
     while pieces and pieces[-1] in (";", "\n"):
         pieces.pop()
     return pieces
@@ -312,7 +339,7 @@ def _split_outside_quotes(text: str) -> list[str]:
         elif character in "\"'":
             quote = character
         else:
-            match = _SEPARATORS.match(text, index)
+            match = _SEPARATOR.match(text, index)
             if match:
                 pieces += [match[1], ""]
                 index = match.end()
@@ -327,31 +354,46 @@ def _keep_if_needed(
     step: Step,
     findings: _Findings,
 ) -> str:
-    """Return the command to run in the workspace: `piece`, or `true` if the workspace does not need its effect."""
+    """Return the command to run in the workspace: `piece`, or `NO_EFFECT` if its effect is not needed."""
     if _LINKS_PYTHON.search(piece):
-        return "true"
+        return NO_EFFECT
     for part in _split_pipes(piece):
         words = [substitute(word, step.env) for word in _words(part)]
         if not words:
             continue
-        program = PurePosixPath(words[0]).name
-        if program in ("apt-get", "apt"):
-            _check_packages(words)
-            return "true"
-        installs = _pip_arguments(words)
-        if installs is not None:
-            _check_requirements(installs, findings)
-            return "true"
-        if program in SKIPPED_PROGRAMS or _is_clean_up(words):
-            return "true"
-        _check_program(program)
-        if program == "git" and GIT_FETCHES & set(words[1:3]):
-            raise CannotRun(f"it downloads with git {words[1]}")
-        for word in words[1:]:
-            if word.startswith("/") and program in ("mkdir", "touch", "tee"):
-                findings.need_writable(word)
+        if _is_unneeded(words, findings):
+            return NO_EFFECT
+        _check_command(words, findings)
     _check_redirections(piece, findings)
     return piece
+
+
+def _is_unneeded(words: Sequence[str], findings: _Findings) -> bool:
+    """Return True if a workspace does not need the effect of a command, such as a change of owner.
+
+    It does not need an installation either, but raise if a package to install is missing on this machine.
+    """
+    program = PurePosixPath(words[0]).name
+    if program in ("apt-get", "apt"):
+        _check_packages(words)
+        return True
+    requirements = _pip_arguments(words)
+    if requirements is not None:
+        _check_requirements(requirements, findings)
+        return True
+    return program in SKIPPED_PROGRAMS or _is_clean_up(words)
+
+
+def _check_command(words: Sequence[str], findings: _Findings) -> None:
+    """Raise for a command that a workspace cannot run."""
+    program = PurePosixPath(words[0]).name
+    _check_program(program)
+    if program == "git" and GIT_FETCHES & set(words[1:3]):
+        raise CannotRun(f"it downloads with git {words[1]}")
+    if program in ("mkdir", "touch", "tee"):
+        for word in words[1:]:
+            if word.startswith("/"):
+                findings.need_writable(word)
 
 
 def _split_pipes(piece: str) -> list[str]:
@@ -367,20 +409,6 @@ def _words(part: str) -> list[str]:
     while words and (re.match(r"^\w+=", words[0]) or words[0] in ("sudo", "exec", "!")):
         words = words[1:]
     return words
-
-
-def _check_program(program: str) -> None:
-    if program in NETWORK_PROGRAMS:
-        raise CannotRun(f"it downloads with {program}")
-    if program in ROOT_PROGRAMS:
-        raise CannotRun(f"it changes the machine with {program}")
-
-
-def _check_fetches(text: str) -> None:
-    """Raise if a shell script that could not be split into commands installs packages or downloads with git."""
-    match = re.search(r"\b(apt-get|apt|pip3?|git)\s+(install|clone|update)\b", text)
-    if match:
-        raise CannotRun(f"it needs {match[0]} inside a longer script")
 
 
 def _check_redirections(piece: str, findings: _Findings) -> None:
