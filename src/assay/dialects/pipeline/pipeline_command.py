@@ -14,7 +14,7 @@ from ..protocol import is_upstream
 from ..shapes import Fields, Record
 from .dataset_registry import DatasetRegistry
 from .evaluator_registry import EvaluatorRegistry
-from .pipeline_launch import Evaluation, document_of, save
+from .pipeline_launch import Evaluation, result_document, save
 from .pipeline_planning import (
     dataset_named,
     discover,
@@ -156,7 +156,7 @@ def run_evaluation(
     if not result.results:
         return result, None
     return result, save(
-        document_of(evaluation, result),
+        result_document(evaluation, result),
         evaluation.output_dir,
         f"{evaluation.dataset}_{evaluation.evaluator}",
     )

@@ -1,4 +1,11 @@
-"""Run the evaluation of one dataset, and write its result file in rwkv-benchmark's format."""
+"""Run the evaluation of one dataset, and write its result file in rwkv-benchmark's format.
+
+A caller makes an `Evaluation` and calls these in turn:
+
+    result = evaluation.run()                        a run of assay with `evaluation.options()`
+    document = result_document(evaluation, result)   the contents of the result file
+    save(document, folder, "mmlu_choice")            writes mmlu_choice_20250131_120000.json
+"""
 
 import json
 import time
@@ -47,12 +54,16 @@ class Evaluation:
         """The reference under which the run lists its task: dataset, evaluator and settings."""
         return Reference(None, self.dataset, self.evaluator, self.settings)
 
-    def options(self) -> RunOptions:
-        """Return the options of assay's run.
+    def run(self, watcher: Watcher | None = None) -> RunResult:
+        """Run the evaluation, or resume it."""
+        return run(
+            model=None if isinstance(self.model, str) else self.model,
+            options=self.options(),
+            watcher=watcher,
+        )
 
-        The name of the run's folder depends neither on how many requests run in
-        parallel, nor on where answers are copied.
-        """
+    def options(self) -> RunOptions:
+        """Return the options of assay's run."""
         generation = dict(self.base.generation)
         if self.max_length is not None:
             generation["max_tokens"] = self.max_length
@@ -70,31 +81,29 @@ class Evaluation:
             options = options.but(models=(model_name(self.model),))
         if options.output is not None:
             return options
-        # The folder depends neither on the evaluator's settings nor on the files that register it.
+        return options.but(output=str(self._run_folder(options)))
+
+    def _run_folder(self, options: RunOptions) -> Path:
+        """Return the folder of the run, such as `eval_results/mmlu_choice--qwen-1a2b3c4d`.
+
+        Its name depends neither on how many requests run in parallel, nor on where answers are copied, nor on the
+        evaluator's settings and the files that register it.
+        """
         bare = options.but(
             tasks=(str(Reference(None, self.dataset, self.evaluator)),),
             register=(),
         )
         if isinstance(self.model, str):
-            model = Path(options.models[0].partition(":")[0]).stem
+            label = Path(options.models[0].partition(":")[0]).stem
         else:
-            model = (
+            label = (
                 getattr(self.model, "name", None)
                 or getattr(self.model, "__name__", None)
                 or type(self.model).__name__
             )
         task = file_name(f"{self.dataset}_{self.evaluator}", 40)
-        model = file_name(str(model), 24)
-        folder = Path(self.output_dir) / f"{task}--{model}-{bare.folder_digest()}"
-        return options.but(output=str(folder))
-
-    def run(self, watcher: Watcher | None = None) -> RunResult:
-        """Run the evaluation, or resume it."""
-        return run(
-            model=None if isinstance(self.model, str) else self.model,
-            options=self.options(),
-            watcher=watcher,
-        )
+        model = file_name(str(label), 24)
+        return Path(self.output_dir) / f"{task}--{model}-{bare.folder_digest()}"
 
 
 def model_name(name: str) -> str:
@@ -116,36 +125,36 @@ def model_name(name: str) -> str:
     return name
 
 
-def config_of(evaluation: Evaluation) -> Record:
-    """Return the evaluator's keyword arguments. If no sizes were given, they are the dataset's defaults."""
-    config = dataset_named(evaluation.dataset)
-    batch_size = evaluation.batch_size
-    if batch_size is None:
-        batch_size = config.default_batch_size
-    max_length = evaluation.max_length
-    if max_length is None:
-        max_length = config.default_max_length
+def result_document(evaluation: Evaluation, result: RunResult) -> Record:
+    """Return the contents of the result file of a run.
+
+    Besides upstream's keys it has the model, the seed, the run folder and the failed rows; under upstream's rules
+    it has only upstream's keys.
+    """
+    if not result.results:
+        raise ModelError(
+            result.notes[-1] if result.notes else "the run gave no numbers",
+            where=str(result.folder),
+        )
+    first = result[0]
+    metrics = dict(first.details.get("metrics", {}))
+    if checkout.measures_speed():
+        metrics.update(round_speeds(first.details.get("speed", {})))
+    size = first.n_expected or 0
+    contents = upstream_document(evaluation, size, metrics)
+    if is_upstream("pipeline"):
+        return contents
     return {
-        "batch_size": batch_size,
-        "max_length": max_length,
-        **evaluation.settings,
+        **contents,
+        "model": first.model,
+        "seed": evaluation.seed,
+        "status": result.status,
+        "run": str(result.folder),
+        "failed": failed_rows(result),
     }
 
 
-def rounded(speed: Mapping[str, float]) -> dict[str, float]:
-    """Return the four speeds with as many decimals as in result files."""
-    speeds = {}
-    for name in SPEED:
-        if name in speed:
-            if name.endswith("tps"):
-                digits = 2
-            else:
-                digits = 3
-            speeds[name] = round(speed[name], digits)
-    return speeds
-
-
-def document(
+def upstream_document(
     evaluation: Evaluation,
     size: int,
     metrics: Fields,
@@ -165,33 +174,61 @@ def document(
     }
 
 
-def document_of(evaluation: Evaluation, result: RunResult) -> Record:
-    """Return the contents of the result file of a run.
-
-    Besides upstream's keys it has the model, the seed, the run folder and the failed rows; under upstream's rules
-    it has only upstream's keys.
-    """
-    if not result.results:
-        raise ModelError(
-            result.notes[-1] if result.notes else "the run gave no numbers",
-            where=str(result.folder),
-        )
-    first = result[0]
-    metrics = dict(first.details.get("metrics", {}))
-    if checkout.measures_speed():
-        metrics.update(rounded(first.details.get("speed", {})))
-    size = first.n_expected or 0
-    upstreams = document(evaluation, size, metrics)
-    if is_upstream("pipeline"):
-        return upstreams
+def config_of(evaluation: Evaluation) -> Record:
+    """Return the evaluator's keyword arguments. If no sizes were given, they are the dataset's defaults."""
+    config = dataset_named(evaluation.dataset)
+    batch_size = evaluation.batch_size
+    if batch_size is None:
+        batch_size = config.default_batch_size
+    max_length = evaluation.max_length
+    if max_length is None:
+        max_length = config.default_max_length
     return {
-        **upstreams,
-        "model": first.model,
-        "seed": evaluation.seed,
-        "status": result.status,
-        "run": str(result.folder),
-        "failed": failed_rows(result),
+        "batch_size": batch_size,
+        "max_length": max_length,
+        **evaluation.settings,
     }
+
+
+def round_speeds(speed: Mapping[str, float]) -> dict[str, float]:
+    """Return the four speeds with as many decimals as in result files."""
+    speeds = {}
+    for name in SPEED:
+        if name in speed:
+            digits = 2 if name.endswith("tps") else 3
+            speeds[name] = round(speed[name], digits)
+    return speeds
+
+
+def failed_rows(result: RunResult) -> list[Record]:
+    """Return the rows for which no prompt could be built, each with its reason and its traceback."""
+    if not any(row.outcomes.get("data_error") for row in result.results):
+        return []
+    first = result[0]
+    rows = []
+    for record in RunReader(result.folder).scores(first.task, first.model, first.task):
+        if record.outcome == "data_error":
+            rows.append({"id": record.id, **record.details})
+    return rows
+
+
+def save(
+    contents: Fields,
+    folder: str | Path,
+    name: str,
+) -> Path:
+    """Write a result file. A file written in the same second is not overwritten."""
+    stem = f"{file_name(name, 80)}_{contents['timestamp']}"
+    file = Path(folder) / f"{stem}.json"
+    number = 2
+    while file.exists():
+        file = file.with_name(f"{stem}_{number}.json")
+        number += 1
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # Values without a JSON type, such as paths, are written as strings.
+    text = json.dumps(contents, default=str)
+    write_json(file, json.loads(text))
+    return file
 
 
 def shortfall(result: RunResult) -> str:
@@ -202,42 +239,12 @@ def shortfall(result: RunResult) -> str:
     first = result[0]
     expected = first.n_expected or 0
     lost = expected - first.n
-    summary = f"the numbers of {expected} rows are {result.status}"
     if lost:
         summary = f"{lost} of {expected} rows are not in the numbers"
+    else:
+        summary = f"the numbers of {expected} rows are {result.status}"
     reasons = [f"{count} {outcome}" for outcome, count in first.outcomes.items()]
     reasons.reverse()
     reasons += first.flags
     explained = ", ".join(reasons)
     return f"{first.task}: {summary} ({explained}); see assay show {result.folder}"
-
-
-def failed_rows(result: RunResult) -> list[Record]:
-    """Return the rows for which no prompt could be built, each with its reason and its traceback."""
-    if not any(r.outcomes.get("data_error") for r in result.results):
-        return []
-    task = result[0].task
-    return [
-        {"id": record.id, **record.details}
-        for record in RunReader(result.folder).scores(task, result[0].model, task)
-        if record.outcome == "data_error"
-    ]
-
-
-def save(
-    document: Fields,
-    folder: str | Path,
-    name: str,
-) -> Path:
-    """Write a result file. A file written in the same second is not overwritten."""
-    stem = f"{file_name(name, 80)}_{document['timestamp']}"
-    file = Path(folder) / f"{stem}.json"
-    number = 2
-    while file.exists():
-        file = file.with_name(f"{stem}_{number}.json")
-        number += 1
-    file.parent.mkdir(parents=True, exist_ok=True)
-    # Values without a JSON type, such as paths, are written as strings.
-    text = json.dumps(document, default=str)
-    write_json(file, json.loads(text))
-    return file

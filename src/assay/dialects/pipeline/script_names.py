@@ -191,7 +191,7 @@ class EvaluationPipeline:
             result = evaluation.run()
         if result.status != "complete":
             sys.stderr.write(f"warning: {launch.shortfall(result)}\n")
-        return launch.document_of(evaluation, result)
+        return launch.result_document(evaluation, result)
 
     def _driven(self, evaluation: launch.Evaluation) -> Record:
         """Run the evaluator with the user's own engine, without assay's runner, and return the result."""
@@ -212,9 +212,9 @@ class EvaluationPipeline:
                 batch_size=config["batch_size"],
                 length=32,
             )
-            metrics = {**metrics, **launch.rounded(speed)}
+            metrics = {**metrics, **launch.round_speeds(speed)}
         size = len(data) + getattr(data, "left_out", 0)
-        return launch.document(evaluation, size, metrics)
+        return launch.upstream_document(evaluation, size, metrics)
 
     def run_multiple(
         self,
