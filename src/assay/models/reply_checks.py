@@ -300,7 +300,8 @@ def _ignored_options(output: Output, request: Request) -> list[str]:
     notes = []
     count = _output_tokens(output)
     most = options.max_tokens
-    if len(output.candidates) == 1 and count is not None and count > (most or count):
+    is_over = bool(most and count is not None and count > most)
+    if len(output.candidates) == 1 and is_over:
         notes.append(f"the server wrote more than max_tokens={most}")
     if _is_cut_early(output, most):
         notes.append(

@@ -23,7 +23,7 @@ _FIT = re.compile(r"[^\W]?[\w.+=@ -]{0,99}")
 
 
 def file_stem(key: str) -> str:
-    """Return a key for use in a file name; its hash if it is not a valid file name."""
+    """Return a name for a file without its suffix: the key if it is a valid file name, else its hash."""
     if _FIT.fullmatch(key) and key.strip(". ") == key and key:
         return key
     return hashlib.sha256(key.encode()).hexdigest()[:24]
@@ -71,17 +71,15 @@ class AudioFolder:
         """
         fingerprint = f"{audio.digest}/{rate}/{mono}"
         with self._lock:
-            fingerprints = self._index()
-            # A different clip of the same name is not overwritten.
-            for stem in (name, f"{name}-{audio.digest[:8]}"):
-                path = self.folder / f"{stem}.wav"
-                if not path.exists():
-                    break
-                if fingerprints.get(path.name, fingerprint) == fingerprint:
-                    return path, ()
+            path = self.folder / f"{name}.wav"
+            if path.exists() and not self._has_clip(path, fingerprint):
+                # A different clip of the same name is not overwritten.
+                path = self.folder / f"{name}-{audio.digest[:8]}.wav"
+            if path.exists() and self._has_clip(path, fingerprint):
+                return path, ()
             data, changes = as_wav(audio, rate=rate, mono=mono)
             write_whole(path, data)
-            fingerprints[path.name] = fingerprint
+            self._index()[path.name] = fingerprint
             with (self.folder / INDEX).open("a", encoding="utf-8") as index:
                 index.write(json.dumps([path.name, fingerprint]) + "\n")
             return path, changes
@@ -93,6 +91,10 @@ class AudioFolder:
             self._removal = None
             self._folder = None
             self._fingerprints = None
+
+    def _has_clip(self, path: Path, fingerprint: str) -> bool:
+        """Return True if a file was made from this clip, or is not in the index."""
+        return self._index().get(path.name, fingerprint) == fingerprint
 
     def _index(self) -> dict[str, str]:
         """Return the fingerprint of the original clip for each file in the folder, by file name."""

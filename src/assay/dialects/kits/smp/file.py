@@ -47,8 +47,18 @@ __all__ = [
 
 
 LONGEST_PATH = 4096
+LONGEST_INDEX = 64
+"""Maximum length of an image cell that is the index of another row. Longer cells are base64."""
+FORMATS = ("xlsx", "tsv", "json")
+"""Formats of prediction files; the first is the default."""
+EVALUATION_FORMATS = ("csv", "json")
+"""Formats of accuracy and score tables; the first is the default."""
 _TABLES = {"xlsx": "", "csv": ",", "tsv": "\t"}
 """Suffixes of tables that pandas reads and writes under the toolkits' own rules, with their cell separators."""
+_PICKLED = ("_tmp", "_response", "_processed")
+_PLAIN = ("_rating", "_config", "_meta")
+_TABLE_ENDINGS = ("_acc", "_fine", "_metrics")
+"""Endings of result files' names that decide their format: pickle, JSON, or a table."""
 _UNITS = {"GB": 2**30, "MB": 2**20, "KB": 2**10, "B": 1}
 
 
@@ -147,12 +157,10 @@ def is_url(text: str) -> bool:
     ):
         return False
     try:
-        return (
-            "." in (urlsplit(text).hostname or "")
-            or urlsplit(text).hostname == "localhost"
-        )
+        host = urlsplit(text).hostname or ""
     except ValueError:
         return False
+    return "." in host or host == "localhost"
 
 
 def _downloaded(url: str) -> Path:
@@ -253,13 +261,6 @@ def file_size(
     return os.stat(f).st_size / _UNITS[unit]
 
 
-FORMATS = ("xlsx", "tsv", "json")
-EVALUATION_FORMATS = ("csv", "json")
-_PICKLED = ("_tmp", "_response", "_processed")
-_PLAIN = ("_rating", "_config", "_meta")
-_TABLE_ENDINGS = ("_acc", "_fine", "_metrics")
-
-
 def get_pred_file_format() -> str:
     """Return the suffix of prediction files: `$PRED_FORMAT`, by default xlsx."""
     return _chosen("PRED_FORMAT", FORMATS)
@@ -312,20 +313,15 @@ def get_intermediate_file_path(
             target_format = "pkl"
         elif suffix.endswith(_PLAIN):
             target_format = "json"
+        elif suffix.endswith(_TABLE_ENDINGS):
+            target_format = get_eval_file_format()
         else:
-            if suffix.endswith(_TABLE_ENDINGS):
-                target_format = get_eval_file_format()
-            else:
-                target_format = get_pred_file_format()
+            target_format = get_pred_file_format()
     return f"{_stem(eval_file)}{suffix}.{target_format}"
 
 
 def _stem(path: str) -> str:
     return path.rpartition(".")[0] or path
-
-
-SHORTEST_IMAGE = 64
-"""Maximum length of an image cell that is the index of another row. Longer cells are base64."""
 
 
 def decode_img_omni(tup: tuple[str, Any, Any]) -> list[str]:
@@ -346,7 +342,7 @@ def decode_img_omni(tup: tuple[str, Any, Any]) -> list[str]:
     for path, image in zip(paths, images, strict=True):
         file = os.path.join(root, path)
         files.append(file)
-        if len(image) <= SHORTEST_IMAGE:
+        if len(image) <= LONGEST_INDEX:
             continue
         if not os.path.exists(file):
             decode_base64_to_image_file(image, file)
@@ -369,7 +365,7 @@ def localize_df(
     if "image_path" in data:
         path_cells = list(data["image_path"])
     else:
-        path_cells = [f"{_owner(index, images)}.jpg" for index in images]
+        path_cells = [f"{_row_with_image(index, images)}.jpg" for index in images]
     files_by_row = [
         decode_img_omni((root, image, path_cell))
         for image, path_cell in zip(data["image"], path_cells, strict=True)
@@ -382,14 +378,14 @@ def localize_df(
     return data
 
 
-def _owner(
+def _row_with_image(
     index: str,
     images: Record,
 ) -> str:
     """Return the index of the row that contains the image of row `index`, which may be a reference to it."""
     cell = images[index]
-    if not isinstance(cell, str) or len(cell) > SHORTEST_IMAGE:
+    if not isinstance(cell, str) or len(cell) > LONGEST_INDEX:
         return index
-    if len(images.get(cell, "")) <= SHORTEST_IMAGE:
+    if len(images.get(cell, "")) <= LONGEST_INDEX:
         raise ValueError(f"row {index} names {cell!r}, which itself has no image")
     return cell

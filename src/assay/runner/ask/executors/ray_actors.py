@@ -41,8 +41,10 @@ class RayActors:
         options = {
             "num_cpus": 1,
             "num_gpus": gpus_per_replica or 0,
-            "max_restarts": 0,  # the driver starts a new actor, which must load its model first
-            "scheduling_strategy": "SPREAD",  # so that losing one node costs few replicas,
+            # The driver starts a new actor itself, which must load its model first.
+            "max_restarts": 0,
+            # Losing one node then costs few replicas.
+            "scheduling_strategy": "SPREAD",
         }
         self._thread = thread
         self.needed: dict[str, str] = {}
@@ -65,30 +67,33 @@ class RayActors:
         """
         import ray
 
-        thread = mode = None
+        thread = None
+        auth_mode = None
         if not ray.is_initialized():
             # Ray would replace the run's signal handlers, hence a thread. It must live as long as the
             # cluster: processes that it starts end with it.
             thread = Threads(1, "ray")
-            mode = os.environ.get(AUTH_MODE)
+            auth_mode = os.environ.get(AUTH_MODE)
             try:
                 await thread.submit(_connect, address, replicas)
             except BaseException:
-                _restore_auth_mode(mode)
+                _restore_auth_mode(auth_mode)
                 raise
-        executor = cls(gpus_per_replica, thread, mode)
+        executor = cls(gpus_per_replica, thread, auth_mode)
         alive = [node for node in ray.nodes() if node["Alive"]]
-        executor.needed.update(_needed(alive))
+        executor.needed.update(_needed_addresses(alive))
         nodes = [node["Resources"] for node in alive]
         if gpus_per_replica:
-            room = sum(int(node.get("GPU", 0) // gpus_per_replica) for node in nodes)
-            if not room:
+            capacity = sum(
+                int(node.get("GPU", 0) // gpus_per_replica) for node in nodes
+            )
+            if not capacity:
                 say(
                     f"no node of the Ray cluster has {gpus_per_replica:g} GPUs: replicas wait until one joins"
                 )
         else:
-            room = len(nodes)
-        return executor, replicas or max(1, room)
+            capacity = len(nodes)
+        return executor, replicas or max(1, capacity)
 
     async def start(self, number: int) -> "Actor":
         """Start an actor. Its first reply arrives once the cluster has resources for it."""
@@ -185,7 +190,7 @@ def _connect(
         ) from error
 
 
-def _needed(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _needed_addresses(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the addresses of the head node and of Ray on this machine."""
     import ray
 
@@ -223,9 +228,8 @@ def _restore_auth_mode(mode: str | None) -> None:
     else:
         os.environ[AUTH_MODE] = mode
     raylet: Any = importlib.import_module("ray._raylet")
-    if hasattr(
-        raylet, "AuthenticationTokenLoader"
-    ):  # older versions of Ray have no tokens
+    # Older versions of Ray have no tokens.
+    if hasattr(raylet, "AuthenticationTokenLoader"):
         # This comes first, so that a concurrent reader finds the token.
         raylet.Config.initialize("")
         raylet.AuthenticationTokenLoader.instance().reset_cache()
