@@ -1,4 +1,11 @@
-"""The program of `--agent`: the local files that it needs, and the command that starts it in a workspace."""
+"""The program of `--agent`: the local files that it needs, and the command that starts it in a workspace.
+
+`read_agent` tells three kinds of agent apart:
+
+    null, oracle               built in: no program runs
+    agent.py:solve             a function: the file and its neighbours are copied, and a launcher calls the function
+    claude -p {instruction}    an installed command: its placeholders are filled for each sample
+"""
 
 import shlex
 import sys
@@ -84,22 +91,14 @@ class AgentProgram:
         return "{instruction}" not in joined and "{instruction_file}" not in joined
 
 
-def read_agent(
-    text: str,
-    args: Mapping[str, Any],
-) -> AgentProgram:
+def read_agent(text: str, args: Mapping[str, Any]) -> AgentProgram:
     """Return the agent that `--agent` names, with the options of `--agent_args`.
 
     Raise `UsageError` if the agent cannot be run.
     """
     env, visible = _read_args(args)
     if text in BUILT_IN:
-        return AgentProgram(
-            text,
-            (),
-            env=env,
-            digest=text,
-        )
+        return AgentProgram(name=text, words=(), env=env, digest=text)
     if is_reference(text) and not any(map(str.isspace, text)):
         return _python_agent(text, env, visible)
     try:
@@ -124,11 +123,8 @@ def _read_args(args: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...]
         elif name == "env" and isinstance(value, Mapping):
             env.update({str(key): str(text) for key, text in value.items()})
         elif name == "show":
-            if isinstance(value, list):
-                paths = value
-            else:
-                paths = str(value).split(":")
-            visible += [_existing(path) for path in paths]
+            paths = value if isinstance(value, list) else str(value).split(":")
+            visible += [_existing_folder(path) for path in paths]
         elif name not in CONTAINER_OPTIONS:
             raise UsageError(
                 f"unknown option {name!r} of the agent",
@@ -138,7 +134,8 @@ def _read_args(args: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...]
     return env, tuple(visible)
 
 
-def _existing(path: str) -> str:
+def _existing_folder(path: str) -> str:
+    """Return the full path of a folder that `show` names. Raise if it does not exist."""
     full = Path(path).expanduser().resolve()
     if not full.exists():
         raise UsageError(
@@ -169,21 +166,21 @@ def _python_agent(
         )
     top = file.resolve().parent
     files = {f"source/{file.name}": file.resolve()}
-    for other in sorted(behind(file)[0]):
+    imported_files, _ = behind(file)
+    for other in sorted(imported_files):
         if other.is_relative_to(top):
             files[f"source/{other.relative_to(top)}"] = other
-    launcher = Path(__file__).with_name("agent_inside.py")
-    files["launch.py"] = launcher
+    files["launch.py"] = Path(__file__).with_name("agent_inside.py")
     words = (sys.executable, LAUNCHER, f"{AGENT_FOLDER}/source/{file.name}", function)
     environment = environment_of(Path(sys.executable)) or ()
     return AgentProgram(
-        file.stem,
-        words,
-        files,
-        tuple(dict.fromkeys((*visible, *environment))),
-        env,
-        function,
-        digest_of([digest_behind(file), function, dict(env)])[:16],
+        name=file.stem,
+        words=words,
+        files=files,
+        visible=tuple(dict.fromkeys((*visible, *environment))),
+        env=env,
+        function=function,
+        digest=digest_of([digest_behind(file), function, dict(env)])[:16],
     )
 
 
@@ -201,10 +198,10 @@ def _command_agent(
     files = host.files
     contents = {name: digest_of(path.read_bytes()) for name, path in files.items()}
     return AgentProgram(
-        Path(words[0]).name,
-        host.words,
-        files,
-        host.visible,
-        env,
+        name=Path(words[0]).name,
+        words=host.words,
+        files=files,
+        visible=host.visible,
+        env=env,
         digest=digest_of([list(words), contents, dict(env)])[:16],
     )

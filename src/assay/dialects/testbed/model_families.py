@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +92,14 @@ class Idefics(Family):
         The split keeps the position of each image in the text.
         """
         if text is None:
+            # Called as `process_input(text)`.
             images, text = None, images
-        is_single = is_conversation(text) and isinstance(text[0], Mapping)
-        if is_single or isinstance(text, str):
-            text, images = [text], None if images is None else [images]
+        is_single = isinstance(text, str) or (
+            is_conversation(text) and isinstance(text[0], Mapping)
+        )
+        if is_single:
+            text = [text]
+            images = None if images is None else [images]
         if is_conversation(text):
             text = self._assay_rendered(text, prompt_template)
         prompts = list(text)
@@ -106,21 +109,33 @@ class Idefics(Family):
             raise ValueError(
                 f"{len(prompts)} prompts and {len(images)} lists of images"
             )
-        pieces = []
-        for index, (prompt, images_of_prompt) in enumerate(
-            zip(prompts, images, strict=True)
-        ):
-            *texts, last = prompt.split("<image>")
-            if len(texts) != len(images_of_prompt):
-                raise ValueError(
-                    f"prompt {index} has {len(texts)} places for {len(images_of_prompt)} images"
-                )
-            pairs = chain.from_iterable(zip(texts, images_of_prompt, strict=True))
-            # The text between two adjacent images is empty, and is left out.
-            pieces.append([p for p in (*pairs, last) if not isinstance(p, str) or p])
-        return self.processor(
-            text=pieces, **{"padding": True, "return_tensors": "pt", **kwargs}
+        pieces = [
+            _interleaved(index, prompt, images[index])
+            for index, prompt in enumerate(prompts)
+        ]
+        settings = {"padding": True, "return_tensors": "pt", **kwargs}
+        return self.processor(text=pieces, **settings)
+
+
+def _interleaved(index: int, prompt: str, images: Sequence[Any]) -> list[Any]:
+    """Return the texts and the images of a prompt in turns. `index` is that of the prompt, for errors.
+
+    `"A <image> B"` becomes `["A ", image, " B"]`.
+    """
+    *texts, last = prompt.split("<image>")
+    if len(texts) != len(images):
+        raise ValueError(
+            f"prompt {index} has {len(texts)} places for {len(images)} images"
         )
+    pieces = []
+    for text, image in zip(texts, images, strict=True):
+        # The text between two adjacent images is empty, and is left out.
+        if text:
+            pieces.append(text)
+        pieces.append(image)
+    if last:
+        pieces.append(last)
+    return pieces
 
 
 class Idefics2(Family):
@@ -178,11 +193,10 @@ class LLaVa(Family):
     ) -> object:
         """Return the processor's output for all images of a batch, passed as one list."""
         if text is not None and images is not None:
-            images = [
-                image
-                for entry in images
-                for image in (entry if isinstance(entry, (list, tuple)) else [entry])
-            ]
+            flat: list[Any] = []
+            for entry in images:
+                flat += entry if isinstance(entry, (list, tuple)) else [entry]
+            images = flat
         return super().process_input(images, text, prompt_template, **kwargs)
 
 
