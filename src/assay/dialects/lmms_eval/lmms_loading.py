@@ -1,4 +1,14 @@
-"""Load tasks and groups with the classes of lmms-eval, and turn failures into one-line errors."""
+"""Load tasks and groups with the classes of lmms-eval, and turn failures into one-line errors.
+
+`load` takes these steps, once for each version of a task's file:
+
+    find_entry             finds the YAML file of the task or group in assay's index
+    _task_manager          gives lmms-eval an index of that name and the names it refers to
+    _replaced_loading      lets lmms-eval read YAML files and load rows with assay's functions, while it builds the task
+    _leaves, described     make a `LoadedTask` of each task in the group
+
+Later, `served_rows` is used again while the requests of a document are built, because a task may load rows then, too.
+"""
 
 import threading
 from collections import defaultdict
@@ -74,35 +84,22 @@ def _load(
         if name in index:
             forget_helpers(index[name].path)
     check_files(reference.name, index, LIBRARY)
+    model_kind = "chat" if settings.chat else "simple"
     state = RandomState()
-
-    def explain() -> UsageError | None:
-        config = merged_yaml(entry.path, LIBRARY)
-        compile_template = lmms_package.module("utils").env.from_string
-        fault = check_templates(config, reference.where, compile_template)
-        return fault or _names_of_package().fault(config, reference.where)
-
     with (
-        translating(reference.where, explain),
+        translating(reference.where, lambda: _config_fault(entry, reference.where)),
         _replaced_loading(settings),
         state.active(),
     ):
-        loaded = _manager(reference.name, index).load_task_or_group(
-            reference.name, "chat" if settings.chat else "simple"
-        )
+        manager = _task_manager(reference.name, index)
+        loaded = manager.load_task_or_group(reference.name, model_kind)
     tasks = _leaves(loaded)
     shots = set_shots(tasks, settings, reference.where)
     loaded_tasks: dict[str, LoadedTask] = {}
     for name, task in tasks.items():
         task.set_fewshot_seed(seed=settings.seed)
-        _check_output_type(task, name)
-        if reference.path:
-            metrics = task.config.metric_list
-            fault = _names_of_package().unknown_aggregation(metrics, reference.where)
-            if fault is not None:
-                raise fault
-        path = index[name].path if name in index else entry.path
-        code = helpers_digest(path)
+        _check_task(task, name, reference)
+        code = helpers_digest(index.get(name, entry).path)
         loaded_tasks[name] = described(name, task, shots[name], code)
     group = None
     if entry.kind == "group":
@@ -111,21 +108,7 @@ def _load(
     return Loaded(reference.name, loaded_tasks, group, bool(reference.path), state)
 
 
-def _names_of_package() -> KnownNames:
-    """Return the valid configuration keys, filters, metrics and aggregations of the installed lmms-eval."""
-    registry = lmms_package.module("api.registry")
-    config = lmms_package.module("api.task").TaskConfig
-    return KnownNames(
-        LIBRARY.title,
-        keys=[field.name for field in fields(config)],
-        fewshot_keys=(),
-        filters=lmms_package.module("filters").FILTER_REGISTRY,
-        metrics=registry.METRIC_REGISTRY,
-        aggregations=registry.AGGREGATION_REGISTRY,
-    )
-
-
-def _manager(name: str, index: Index) -> "TaskManager":
+def _task_manager(name: str, index: Index) -> "TaskManager":
     """Return lmms-eval's task manager with an index of only one name and the names it refers to.
 
     Indexing the whole package would take seconds.
@@ -148,27 +131,44 @@ def _manager_entry(entry: IndexEntry) -> dict[str, Any]:
     """Convert an entry of assay's index to the form in lmms-eval's own index."""
     if entry.kind == "tag":
         return {"type": "tag", "task": list(entry.members), "yaml_path": -1}
-    if entry.output_type == "class":
-        kind = "python_task"
-    else:
-        kind = entry.kind
+    kind = "python_task" if entry.output_type == "class" else entry.kind
     return {"type": kind, "task": -1, "yaml_path": entry.path}
+
+
+def _config_fault(entry: IndexEntry, where: str) -> UsageError | None:
+    """Return the error in a task's YAML file that explains why it could not be loaded; None if there is none."""
+    config = merged_yaml(entry.path, LIBRARY)
+    compile_template = lmms_package.module("utils").env.from_string
+    fault = check_templates(config, where, compile_template)
+    return fault or _names_of_package().fault(config, where)
+
+
+def _names_of_package() -> KnownNames:
+    """Return the valid configuration keys, filters, metrics and aggregations of the installed lmms-eval."""
+    registry = lmms_package.module("api.registry")
+    config = lmms_package.module("api.task").TaskConfig
+    return KnownNames(
+        LIBRARY.title,
+        keys=[field.name for field in fields(config)],
+        fewshot_keys=(),
+        filters=lmms_package.module("filters").FILTER_REGISTRY,
+        metrics=registry.METRIC_REGISTRY,
+        aggregations=registry.AGGREGATION_REGISTRY,
+    )
 
 
 @contextmanager
 def _replaced_loading(settings: TaskSettings) -> Iterator[None]:
-    """Replace lmms-eval's reading of YAML files and loading of rows inside the block.
-
-    assay's functions do both instead.
-    """
+    """Let lmms-eval read YAML files and load rows with assay's functions inside the block."""
     import datasets
 
     utils: Any = lmms_package.module("utils")
     task_module = lmms_package.module("api.task")
     task_class = task_module.ConfigurableTask
     messages_class = task_module.ConfigurableMessagesTask
-    read_yaml, download = utils.load_yaml_config, task_class.download
-    to_content = messages_class._visual_to_content
+    own_read_yaml = utils.load_yaml_config
+    own_download = task_class.download
+    own_content = messages_class._visual_to_content
 
     def load_yaml_config(
         yaml_path: str | Path = "",
@@ -186,24 +186,26 @@ def _replaced_loading(settings: TaskSettings) -> Iterator[None]:
         dataset_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         # Without the decorator, which repeats a failed download five times.
-        fetch = getattr(download, "__wrapped__", download)
+        download = getattr(own_download, "__wrapped__", own_download)
+        arguments = None
+        if settings.data is None and dataset_kwargs:
+            arguments = dict(dataset_kwargs)
         with served_rows(self.config, settings):
-            if settings.data is not None or not dataset_kwargs:
-                fetch(self, None)
-            else:
-                fetch(self, dict(dataset_kwargs))
+            download(self, arguments)
 
     utils.load_yaml_config = load_yaml_config
     task_class.download = download_rows
-    _loader.original, datasets.load_dataset = datasets.load_dataset, _loader
+    _loader.original = datasets.load_dataset
+    datasets.load_dataset = _loader
     # This replacement stays, because messages are built later, before a document's requests are sent.
     messages_class._visual_to_content = classmethod(
-        lambda cls, visual: visual_content(visual, to_content)
+        lambda cls, visual: visual_content(visual, own_content)
     )
     try:
         yield
     finally:
-        utils.load_yaml_config, task_class.download = read_yaml, download
+        utils.load_yaml_config = own_read_yaml
+        task_class.download = own_download
         datasets.load_dataset = _loader.original
 
 
@@ -302,7 +304,12 @@ def _leaves(loaded: Mapping[Any, Any]) -> dict[str, Any]:
     return tasks
 
 
-def _check_output_type(task: LibraryTask, name: str) -> None:
+def _check_task(
+    task: LibraryTask,
+    name: str,
+    reference: TaskReference,
+) -> None:
+    """Raise for a task that no model of assay can answer, or a user's own task with an unknown aggregation."""
     reason = UNSUPPORTED.get(task.OUTPUT_TYPE)
     if reason is not None:
         raise UsageError(
@@ -310,6 +317,11 @@ def _check_output_type(task: LibraryTask, name: str) -> None:
             where=f"task lmms_eval/{name}",
             fix="run it with lmms-eval and one of its own models",
         )
+    if reference.path:
+        metrics = task.config.metric_list
+        fault = _names_of_package().unknown_aggregation(metrics, reference.where)
+        if fault is not None:
+            raise fault
 
 
 class LmmsGroup:
