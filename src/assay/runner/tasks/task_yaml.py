@@ -1,8 +1,13 @@
 """Tasks in YAML, which contains data, never code. Names are looked up in the registries.
 
-Errors name the nearest known key.
+Errors name the nearest known key. `read_task_file` reads every key by itself, so that all errors are listed at once:
+
+    dataset: rows.jsonl          a path, resolved from the folder of the task file
+    scorer: score.py:exact       an alias of `scorers`, with a reference that is resolved in the same way
+    options: {max_tokens: 64}    becomes `GenerateOptions`
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -65,111 +70,6 @@ OF_THE_RUN = frozenset({"foreign", "origin"})
 """Fields that assay sets during a run. An author cannot set them."""
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """Loads safe YAML without aliases or repeated keys. `no`, `0123` and `12:30` stay text."""
-
-
-_StrictLoader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag in ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
-    ]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def _resolve_scalar(
-    tag: str,
-    pattern: str,
-    first: str,
-) -> None:
-    """Let the loader convert unquoted values that match a pattern to the type `tag`.
-
-    `first` contains the characters that such values can begin with.
-    """
-    import re
-
-    _StrictLoader.add_implicit_resolver(tag, re.compile(pattern), list(first))
-
-
-_resolve_scalar("tag:yaml.org,2002:bool", r"^(?:true|false)$", "tf")
-_resolve_scalar("tag:yaml.org,2002:int", r"^(?:0|-?[1-9][0-9]*)$", "-0123456789")
-_resolve_scalar(
-    "tag:yaml.org,2002:float",
-    r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$",
-    "-0123456789",
-)
-
-
-def _mapping(
-    loader: _StrictLoader,
-    node: yaml.MappingNode,
-    deep: bool = False,
-) -> dict[Any, Any]:
-    """Build a mapping. Raise for a key that occurs twice."""
-    lines: dict[Any, Any] = {}
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
-        if key in lines:
-            raise yaml.constructor.ConstructorError(
-                None,
-                None,
-                f"key {key!r} is given twice",
-                key_node.start_mark,
-            )
-        lines[key] = loader.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
-    return lines
-
-
-_StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
-
-
-def load_yaml(path: Path) -> object:
-    """Load a YAML file strictly, as plain data."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read: {error}", where=str(path)) from error
-    try:
-        for depth, event in _depths(text):
-            if depth > MAX_DEPTH:
-                raise UsageError(f"nested more than {MAX_DEPTH} deep", where=str(path))
-            if isinstance(event, yaml.events.AliasEvent):
-                raise UsageError(
-                    "uses an alias (*name)",
-                    where=f"{path}:{event.start_mark.line + 1 if event.start_mark else 1}",
-                    fix="write the value out",
-                )
-        return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader, made stricter
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None) or getattr(
-            error,
-            "context_mark",
-            None,
-        )
-        if mark:
-            location = f"{path}:{mark.line + 1}"
-        else:
-            location = str(path)
-        raise UsageError(
-            f"not valid YAML: {getattr(error, 'problem', error)}",
-            where=location,
-            fix="correct that line; indent with spaces, and quote texts with signs in them",
-        ) from error
-
-
-def _depths(text: str) -> Iterator[tuple[int, yaml.events.Event]]:
-    """Yield each YAML event with its nesting depth."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        if isinstance(event, yaml.events.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.events.CollectionEndEvent):
-            depth -= 1
-        yield depth, event
-
-
 def read_task_file(path: Path) -> Task:
     """Return the task in a YAML file. Raise `PartlyRead` with all errors.
 
@@ -210,6 +110,24 @@ def read_task_file(path: Path) -> Task:
     return task
 
 
+def _check_kind(
+    name: str,
+    value: object,
+    path: Path,
+) -> None:
+    """Raise if a value has the wrong type for its key."""
+    if name not in KINDS:
+        return
+    kinds, expected = KINDS[name]
+    # In Python, true and false are integers, too.
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        raise UsageError(
+            f"key {name!r} holds {shorten(value)}",
+            where=str(path),
+            fix=f"write {expected}",
+        )
+
+
 def _read(
     name: str,
     value: Any,
@@ -217,37 +135,54 @@ def _read(
     faults: list[AssayError],
 ) -> object:
     """Convert the value of one key. Invalid parts are left out, and their errors are added to `faults`."""
+    entries = value if isinstance(value, list) else [value]
     if name == "dataset":
         return _beside(value, path)
     if name == "fewshot":
         return _fewshot(value, path, faults)
     if name == "options":
         return _generation(value, path, faults)
-    if name == "tags":
-        if isinstance(value, str):
-            return (value,)
-        return tuple(value)
+    if name in ("tags", "produces"):
+        return tuple(entries)
     if name == "needs":
         return frozenset(value)
-    if name == "produces":
-        return tuple(value)
     if name == "tools":
-        if isinstance(value, list):
-            entries = value
-        else:
-            entries = [value]
         return tuple(_reference_beside(entry, path) for entry in entries)
     if name in ("scorers", "summarizers"):
-        if isinstance(value, list):
-            entries = value
-        else:
-            entries = [value]
         return tuple(
             _prompt_beside(_reference_beside(entry, path), path) for entry in entries
         )
     if name == "template":
         return _reference_beside(value, path)
     return value
+
+
+def _fewshot(
+    plain: Mapping[str, Any] | int,
+    path: Path,
+    faults: list[AssayError],
+) -> Fewshot:
+    """Return the few-shot settings in a task file. Errors are added to `faults`."""
+    if isinstance(plain, int):
+        return Fewshot(plain)
+    names = {f.name for f in fields(Fewshot)}
+    values: dict[str, Any] = {}
+    for key, value in plain.items():
+        if key in names:
+            values[key] = value
+            continue
+        fix = suggest(str(key), sorted(names), "known keys:")
+        faults.append(
+            UsageError(
+                f"unknown key {key!r} under fewshot",
+                where=str(path),
+                fix=fix,
+            )
+        )
+    if "pick" in values:
+        values["pick"] = _reference_beside(values["pick"], path)
+    values["source"] = _beside(values.get("source"), path)
+    return Fewshot(**values)
 
 
 def _generation(
@@ -271,46 +206,6 @@ def _generation(
     return options
 
 
-def _check_kind(
-    name: str,
-    value: object,
-    path: Path,
-) -> None:
-    """Raise if a value has the wrong type for its key."""
-    kinds, expected = KINDS.get(name, ((object,), ""))
-    if not isinstance(value, kinds) or (
-        isinstance(value, bool) and bool not in kinds and object not in kinds
-    ):
-        raise UsageError(
-            f"key {name!r} holds {shorten(value)}",
-            where=str(path),
-            fix=f"write {expected}",
-        )
-
-
-def _fewshot(
-    plain: Mapping[str, Any] | int,
-    path: Path,
-    faults: list[AssayError],
-) -> Fewshot:
-    """Return the few-shot settings in a task file. Errors are added to `faults`."""
-    if isinstance(plain, int):
-        return Fewshot(plain)
-    names = {f.name for f in fields(Fewshot)}
-    for key in [key for key in plain if key not in names]:
-        fix = suggest(str(key), sorted(names), "known keys:")
-        fault = UsageError(
-            f"unknown key {key!r} under fewshot",
-            where=str(path),
-            fix=fix,
-        )
-        faults.append(fault)
-    values = {name: value for name, value in plain.items() if name in names}
-    if "pick" in values:
-        values["pick"] = _reference_beside(values["pick"], path)
-    return Fewshot(**{**values, "source": _beside(plain.get("source"), path)})
-
-
 class WrittenRows(list[Any]):
     """Rows written directly in a task file. Paths of media files are relative to the folder of the task file."""
 
@@ -326,6 +221,20 @@ def _beside(value: object, path: Path) -> object:
     if isinstance(value, str) and (path.parent / value).exists():
         return path.parent / value
     return value
+
+
+def _reference_beside(value: object, path: Path) -> object:
+    """Resolve `file.py:fn` from the folder of the task file. Raise if it is outside that folder."""
+    if isinstance(value, Mapping):
+        if "name" in value:
+            return {**value, "name": _reference_beside(value["name"], path)}
+        return {
+            _reference_beside(name, path): options for name, options in value.items()
+        }
+    if not isinstance(value, str) or not is_reference(value):
+        return value
+    _refuse_outside(split_reference(value)[0], value, path, "code", "the Python file")
+    return str(path.parent / value)
 
 
 def _prompt_beside(entry: object, path: Path) -> object:
@@ -358,15 +267,98 @@ def _refuse_outside(
         )
 
 
-def _reference_beside(value: object, path: Path) -> object:
-    """Resolve `file.py:fn` from the folder of the task file. Raise if it is outside that folder."""
-    if isinstance(value, Mapping):
-        if "name" in value:
-            return {**value, "name": _reference_beside(value["name"], path)}
-        return {
-            _reference_beside(name, path): options for name, options in value.items()
-        }
-    if not isinstance(value, str) or not is_reference(value):
-        return value
-    _refuse_outside(split_reference(value)[0], value, path, "code", "the Python file")
-    return str(path.parent / value)
+def load_yaml(path: Path) -> object:
+    """Load a YAML file strictly, as plain data."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read: {error}", where=str(path)) from error
+    try:
+        for depth, event in _depths(text):
+            if depth > MAX_DEPTH:
+                raise UsageError(f"nested more than {MAX_DEPTH} deep", where=str(path))
+            if isinstance(event, yaml.events.AliasEvent):
+                line = event.start_mark.line + 1 if event.start_mark else 1
+                raise UsageError(
+                    "uses an alias (*name)",
+                    where=f"{path}:{line}",
+                    fix="write the value out",
+                )
+        return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader, made stricter
+    except yaml.YAMLError as error:
+        problem_mark = getattr(error, "problem_mark", None)
+        mark = problem_mark or getattr(error, "context_mark", None)
+        raise UsageError(
+            f"not valid YAML: {getattr(error, 'problem', error)}",
+            where=f"{path}:{mark.line + 1}" if mark else str(path),
+            fix="correct that line; indent with spaces, and quote texts with signs in them",
+        ) from error
+
+
+def _depths(text: str) -> Iterator[tuple[int, yaml.events.Event]]:
+    """Yield each YAML event with its nesting depth."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.events.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.events.CollectionEndEvent):
+            depth -= 1
+        yield depth, event
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Loads safe YAML without aliases or repeated keys. `no`, `0123` and `12:30` stay text."""
+
+
+_StrictLoader.yaml_implicit_resolvers = {
+    first: [
+        (tag, pattern)
+        for tag, pattern in resolvers
+        if tag in ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
+    ]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _resolve_scalar(
+    tag: str,
+    pattern: str,
+    first: str,
+) -> None:
+    """Let the loader convert unquoted values that match a pattern to the type `tag`.
+
+    `first` contains the characters that such values can begin with.
+    """
+    _StrictLoader.add_implicit_resolver(tag, re.compile(pattern), list(first))
+
+
+_resolve_scalar("tag:yaml.org,2002:bool", r"^(?:true|false)$", "tf")
+_resolve_scalar("tag:yaml.org,2002:int", r"^(?:0|-?[1-9][0-9]*)$", "-0123456789")
+_resolve_scalar(
+    "tag:yaml.org,2002:float",
+    r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$",
+    "-0123456789",
+)
+
+
+def _mapping(
+    loader: _StrictLoader,
+    node: yaml.MappingNode,
+    deep: bool = False,
+) -> dict[Any, Any]:
+    """Build a mapping. Raise for a key that occurs twice."""
+    lines: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+        if key in lines:
+            raise yaml.constructor.ConstructorError(
+                None,
+                None,
+                f"key {key!r} is given twice",
+                key_node.start_mark,
+            )
+        lines[key] = loader.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
+    return lines
+
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
