@@ -20,21 +20,13 @@ def build_summarizer(entry: object, where: str) -> tuple[str, Any]:
         spec = Spec.of(entry, where=where)
         if not is_reference(spec.name):
             return spec.name, registry.summarizers.build(spec, where=where)
-        name, thing = load_component(spec.name, "summarize")
-        summarizer = registry.construct(
-            thing,
-            spec,
-            kind="summarizer",
-            where=where,
-        )
+        name, target = load_component(spec.name, "summarize")
+        summarizer = registry.construct(target, spec, kind="summarizer", where=where)
         return spec.name, adapt_summarizer(summarizer, name)
     if not callable(entry):
         raise UsageError(f"a summarizer must be callable, got {entry!r}", where=where)
     name = str(getattr(entry, "__name__", type(entry).__name__))
-    if isinstance(entry, type):
-        summarizer = entry()
-    else:
-        summarizer = entry
+    summarizer = entry() if isinstance(entry, type) else entry
     return name, adapt_summarizer(summarizer, name)
 
 
@@ -46,13 +38,9 @@ def build_scorer(entry: object, where: str) -> tuple[str, Any]:
         label = str(options.pop("label", ""))
         bare = Spec(spec.name, options)
         if is_reference(spec.name):
-            name, thing = load_component(spec.name, "score")
-            return label or name, registry.construct(
-                thing,
-                bare,
-                kind="scorer",
-                where=where,
-            )
+            name, target = load_component(spec.name, "score")
+            scorer = registry.construct(target, bare, kind="scorer", where=where)
+            return label or name, scorer
         name = label or registry.scorers.resolve(spec.name) or spec.name
         return name, registry.scorers.build(bare, where=where)
     if not callable(entry) and not hasattr(entry, "score_all"):
@@ -62,7 +50,8 @@ def build_scorer(entry: object, where: str) -> tuple[str, Any]:
         or getattr(entry, "__name__", None)
         or type(entry).__name__
     )
-    return str(name), entry() if isinstance(entry, type) else entry
+    scorer = entry() if isinstance(entry, type) else entry
+    return str(name), scorer
 
 
 def default_scorers(
@@ -74,21 +63,13 @@ def default_scorers(
 
     If the prompt compares likelihoods of options, the scorer is the one for likelihoods.
     """
-    if (
-        sample is not None
-        and prompt is not None
-        and prompt.continuations is not None
-        and sample.choices
-    ):
-        are_texts = [text.strip() for text in prompt.continuations] == [
-            choice.strip() for choice in sample.choices
-        ]
-        return (
-            {
-                "name": "choice_likelihood",
-                "continuation": "text" if are_texts else "letter",
-            },
-        )
+    continuations = None if prompt is None else prompt.continuations
+    choices = () if sample is None else sample.choices
+    if continuations is not None and choices:
+        texts = [text.strip() for text in continuations]
+        are_texts = texts == [choice.strip() for choice in choices]
+        continuation = "text" if are_texts else "letter"
+        return ({"name": "choice_likelihood", "continuation": continuation},)
     if kind == "mixed":
         return ("choice_or_match",)
     if kind == "choice":
@@ -100,10 +81,7 @@ def usual_scorers(samples: Samples, template: Template) -> tuple[Any, ...]:
     """Return the default scorers of a task, chosen by its data and its first prompt."""
     first = next((s for s in samples if isinstance(s, Sample)), None)
     try:
-        if first is None:
-            prompt = None
-        else:
-            prompt = template(first)
+        prompt = None if first is None else template(first)
     except AssayError:
         prompt = None  # reported or counted where it is asked
     return default_scorers(samples.kind, first, prompt)

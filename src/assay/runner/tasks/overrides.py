@@ -22,9 +22,8 @@ def with_overrides(task: Task, run: RunOptions) -> Task:
         changes["scorers"] = run.scorers
         changes["summarizers"] = ()
     if changes:
-        changes[
-            "measures"
-        ] = ()  # a user who says how to ask or score has chosen the measure
+        # A user who says how to ask or score has chosen the measure.
+        changes["measures"] = ()
     if run.epochs is not None:
         changes["epochs"] = run.epochs
     if run.reducer is not None:
@@ -105,23 +104,13 @@ def generation_of(task: Task, run: RunOptions) -> GenerateOptions:
 
 def fewshot_of(task: Task, run: RunOptions) -> Fewshot:
     """Return the few-shot settings of the task, changed by those of the run."""
-    fewshot = task.fewshot
-    if run.num_fewshot is None:
-        num = fewshot.num
-    else:
-        num = run.num_fewshot
-    if run.seed is None:
-        seed = fewshot.seed
-    else:
-        seed = run.seed
-    return replace(
-        fewshot,
-        num=num,
-        seed=seed,
-        multiturn=fewshot.multiturn
-        if run.fewshot_as_multiturn is None
-        else run.fewshot_as_multiturn,
-    )
+    changes: dict[str, Any] = {
+        "num": run.num_fewshot,
+        "seed": run.seed,
+        "multiturn": run.fewshot_as_multiturn,
+    }
+    given = {name: value for name, value in changes.items() if value is not None}
+    return replace(task.fewshot, **given)
 
 
 def _template(text: str) -> str | Callable[..., Any]:
