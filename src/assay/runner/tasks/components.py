@@ -21,12 +21,20 @@ def build_summarizer(entry: object, where: str) -> tuple[str, Any]:
         if not is_reference(spec.name):
             return spec.name, registry.summarizers.build(spec, where=where)
         name, target = load_component(spec.name, "summarize")
-        summarizer = registry.construct(target, spec, kind="summarizer", where=where)
+        summarizer = registry.construct(
+            target,
+            spec,
+            kind="summarizer",
+            where=where,
+        )
         return spec.name, adapt_summarizer(summarizer, name)
     if not callable(entry):
         raise UsageError(f"a summarizer must be callable, got {entry!r}", where=where)
     name = str(getattr(entry, "__name__", type(entry).__name__))
-    summarizer = entry() if isinstance(entry, type) else entry
+    if isinstance(entry, type):
+        summarizer = entry()
+    else:
+        summarizer = entry
     return name, adapt_summarizer(summarizer, name)
 
 

@@ -104,13 +104,14 @@ def generation_of(task: Task, run: RunOptions) -> GenerateOptions:
 
 def fewshot_of(task: Task, run: RunOptions) -> Fewshot:
     """Return the few-shot settings of the task, changed by those of the run."""
-    changes: dict[str, Any] = {
-        "num": run.num_fewshot,
-        "seed": run.seed,
-        "multiturn": run.fewshot_as_multiturn,
-    }
-    given = {name: value for name, value in changes.items() if value is not None}
-    return replace(task.fewshot, **given)
+    changes: dict[str, Any] = {}
+    if run.num_fewshot is not None:
+        changes["num"] = run.num_fewshot
+    if run.seed is not None:
+        changes["seed"] = run.seed
+    if run.fewshot_as_multiturn is not None:
+        changes["multiturn"] = run.fewshot_as_multiturn
+    return replace(task.fewshot, **changes)
 
 
 def _template(text: str) -> str | Callable[..., Any]:
