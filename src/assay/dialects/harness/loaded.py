@@ -12,6 +12,8 @@ from .random_state import RandomState
 
 SUBTASK = "subtask"
 """Tag of a sample with the name of its task within a group."""
+NO_TEXT = "Context is not a string!"
+"""lm-eval's error message for a task whose question is not a string."""
 
 
 class TaskConfig(Protocol):
@@ -144,7 +146,29 @@ class TaskReference:
         return stat.st_mtime_ns, stat.st_size
 
 
-def described(
+@dataclass
+class Document:
+    """One row of a task, with its requests."""
+
+    id: str
+    subtask: LoadedTask
+    number: int
+    """The index of the row in the task's data."""
+    row: Any
+    instances: list[Any] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    random_state: RandomState | None = None
+    """State of the random generators after this document's requests were built.
+
+    The metrics continue from the state of the last document.
+    """
+    metrics: list[tuple[Any, str, Any]] = field(default_factory=list)
+    """Metric, filter and value for each value that the library computed for this document."""
+    logged: list[Any] = field(default_factory=list)
+    """The document's lines in the library's sample log, one for each filter."""
+
+
+def describe_task(
     name: str,
     task: LibraryTask,
     shots: int,
@@ -152,7 +176,8 @@ def described(
 ) -> LoadedTask:
     """Return a `LoadedTask` with a digest of the resolved configuration.
 
-    The digest also covers `code`, the digest of the task's helper modules.
+    The digest also covers `code`, the digest of the task's helper modules, but neither the number of shots,
+    which a run may set, nor the arguments for loading data.
     """
     config = dict(task.dump_config())
     metadata = config.pop("metadata", None)
@@ -177,32 +202,6 @@ def _without_addresses(value: object) -> object:
             f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
         )
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))
-
-
-@dataclass
-class Document:
-    """One row of a task, with its requests."""
-
-    id: str
-    subtask: LoadedTask
-    number: int
-    """The index of the row in the task's data."""
-    row: Any
-    instances: list[Any] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
-    random_state: RandomState | None = None
-    """State of the random generators after this document's requests were built.
-
-    The metrics continue from the state of the last document.
-    """
-    metrics: list[tuple[Any, str, Any]] = field(default_factory=list)
-    """Metric, filter and value for each value that the library computed for this document."""
-    logged: list[Any] = field(default_factory=list)
-    """The document's lines in the library's sample log, one for each filter."""
-
-
-NO_TEXT = "Context is not a string!"
-"""lm-eval's error message for a task whose question is not a string."""
 
 
 def row_fault(error: Exception, where: str) -> Exception:

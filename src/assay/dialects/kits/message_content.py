@@ -1,4 +1,15 @@
-"""Base of users' model classes in both toolkits: reads messages, and writes the images of a row."""
+"""Base of users' model classes in both toolkits: reads messages, and writes the images of a row.
+
+A message has one of four forms, which become a list of entries for `generate_inner`:
+
+    "Describe a.png."                       str
+    ["a.png", "Describe it."]               liststr: a string may be a file, a data URL or a web address
+    {"type": "text", "value": "Hi."}        dict
+    [{"type": "image", "value": "a.png"}]   listdict
+
+Two sets of rules read them. Under the toolkits' own rules, these are `read_as_upstream` and `check_as_upstream`; else
+`MessageModel._assay_read`, which each toolkit's models define, and `check_types`.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -61,7 +72,7 @@ class MessageModel:
     def preproc_content(self, inputs: object) -> Any:
         """Return a message as a list of dictionaries with local files."""
         if as_upstream():
-            return prepared(inputs)
+            return read_as_upstream(inputs)
         return self._assay_read(inputs)
 
     def _assay_read(self, message: object) -> Entries:
@@ -74,7 +85,7 @@ class MessageModel:
         Raise if the model does not accept the type of an entry.
         """
         if as_upstream():
-            return checked(message, self.allowed_types, type(self).__name__)
+            return check_as_upstream(message, self.allowed_types, type(self).__name__)
         entries: Entries = self.preproc_content(message)
         check_types(entries, self)
         return entries
@@ -117,7 +128,7 @@ def content_kind(message: object) -> str:
     return "unknown"
 
 
-def prepared(message: Any) -> Entries | None:
+def read_as_upstream(message: Any) -> Entries | None:
     """Return a message as a list of dictionaries with local files, by the toolkits' own rules; `None` for other types.
 
     A string in a list may be a file, a data URL or a web address. In a dictionary,
@@ -134,18 +145,24 @@ def prepared(message: Any) -> Entries | None:
     if kind == "listdict":
         for entry in message:
             _check_members(entry)
-            value_type, path = parse_file(entry["value"])
-            if (value_type or "text").split("/")[0] != entry["type"]:
-                raise AssertionError(
-                    f"an entry of type {entry['type']!r} has the value of a {value_type or 'text'}"
-                )
-            if value_type is not None:
-                entry["value"] = path
+            _put_local_file(entry)
         return list(message)
     return None
 
 
-def checked(
+def _put_local_file(entry: Record) -> None:
+    """Replace the value of an entry by the path of a local file, if it names media. Raise if `type` does not match."""
+    value_type, path = parse_file(entry["value"])
+    kind = value_type or "text"
+    if kind.split("/")[0] != entry["type"]:
+        raise AssertionError(
+            f"an entry of type {entry['type']!r} has the value of a {kind}"
+        )
+    if value_type is not None:
+        entry["value"] = path
+
+
+def check_as_upstream(
     message: object,
     allowed: Sequence[str],
     owner: str,
@@ -154,7 +171,7 @@ def checked(
 
     Raise if `allowed` lacks the type of an entry.
     """
-    entries = prepared(message)
+    entries = read_as_upstream(message)
     if entries is None:
         raise AssertionError(
             f"{owner} takes text, a dict, or a list of one of them, not {type(message).__name__}"
@@ -166,6 +183,7 @@ def checked(
 
 
 def _entry(text: str) -> Record:
+    """Return the entry for a string in a list: a medium if it names one, else a text."""
     value_type, path = parse_file(text)
     if value_type is None or value_type == "unknown":
         return {"type": "text", "value": text}
@@ -173,6 +191,7 @@ def _entry(text: str) -> Record:
 
 
 def _check_members(entry: Record) -> None:
+    """Raise if an entry lacks its type or its value."""
     if "type" not in entry or "value" not in entry:
         raise AssertionError(
             f"an entry of a message needs type and value; this one has {', '.join(entry) or 'none'}"

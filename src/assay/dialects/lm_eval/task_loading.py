@@ -17,7 +17,7 @@ from ..harness.loaded import (
     LoadedTask,
     TaskConfig,
     TaskReference,
-    described,
+    describe_task,
 )
 from ..harness.loading_errors import translating
 from ..harness.random_state import RandomState
@@ -112,7 +112,7 @@ def _load(
         check_names(task, name)
         if reference.path and name in index:
             check_own_task(task, index[name].path)
-        loaded_tasks[name] = described(name, task, shots[name])
+        loaded_tasks[name] = describe_task(name, task, shots[name])
     group = loaded["groups"].get(reference.name)
     if group is not None and reference.path:
         check_own_group(group, tasks, entry.path)

@@ -5,7 +5,7 @@
     find_entry             finds the YAML file of the task or group in assay's index
     _task_manager          gives lmms-eval an index of that name and the names it refers to
     _replaced_loading      lets lmms-eval read YAML files and load rows with assay's functions, while it builds the task
-    _leaves, described     make a `LoadedTask` of each task in the group
+    _leaves, describe_task make a `LoadedTask` of each task in the group
 
 Later, `served_rows` is used again while the requests of a document are built, because a task may load rows then, too.
 """
@@ -27,7 +27,7 @@ from ..harness.loaded import (
     LoadedTask,
     TaskConfig,
     TaskReference,
-    described,
+    describe_task,
 )
 from ..harness.loading_errors import translating
 from ..harness.random_state import RandomState
@@ -100,7 +100,7 @@ def _load(
         task.set_fewshot_seed(seed=settings.seed)
         _check_task(task, name, reference)
         code = helpers_digest(index.get(name, entry).path)
-        loaded_tasks[name] = described(name, task, shots[name], code)
+        loaded_tasks[name] = describe_task(name, task, shots[name], code)
     group = None
     if entry.kind == "group":
         [(key, members)] = loaded.items()

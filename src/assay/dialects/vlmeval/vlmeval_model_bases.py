@@ -9,7 +9,7 @@ from ..kits.message_content import (
     Entries,
     MessageModel,
     joined_text,
-    prepared,
+    read_as_upstream,
     values_of,
 )
 from ..kits.message_lists import chat_list, flat_list, message_turns
@@ -57,7 +57,9 @@ class BaseModel(MessageModel):
             raise NotImplementedError(f"{type(self).__name__} has no chat_inner")
         if not is_upstream("vlmeval"):
             return inner(chat_list(message_turns(messages), _file), dataset=dataset)
-        turns = [{**turn, "content": prepared(turn["content"])} for turn in messages]
+        turns = [
+            {**turn, "content": read_as_upstream(turn["content"])} for turn in messages
+        ]
         while turns:
             try:
                 return inner(turns, dataset=dataset)
