@@ -74,7 +74,11 @@ def note(tmp_path, target, answer, scorer="exact_match"):
         ("3.0", "3", "3 answers equal a target as numbers but not as text"),
         ("1000", "1,000", "3 answers equal a target as numbers but not as text"),
         ("３", "3", "3 answers equal a target but for full-width"),
-        ("['x', 'y']", "x", "3 targets are a list written as text, ['x', 'y']"),
+        (
+            "['x', 'y']",
+            "x",
+            "3 targets are a list written as text (['x', 'y']), which counts as one answer",
+        ),
     ],
 )
 def test_notes_report_answers_that_differ_only_in_spelling(
