@@ -480,7 +480,7 @@ ALL: dict[str, Registry[Any]] = {
 def model_recognisers() -> Iterator[
     Callable[[str, Mapping[str, Any], str | None], Any]
 ]:
-    """Yield functions that may recognise a user's model: `(reference, arguments, dialect) -> model or None`."""
+    """Yield functions that may recognise a model reference: `(reference, arguments, dialect) -> model or None`."""
     return _resolved(MODEL_RECOGNISERS)
 
 

@@ -35,7 +35,7 @@ CATEGORIES = (
 MOST_STEPS = 21
 """The number of answers with calls in one turn after which bfcl-eval ends the sample."""
 REFUSED_CALL = "call_that_is_not_plain()"
-"""A call of a function that does not exist, so that it fails.
+"""A call to a function that does not exist, so that it fails.
 
 It replaces calls with arguments that are not literals.
 """

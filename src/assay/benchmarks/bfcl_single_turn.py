@@ -111,7 +111,7 @@ class SingleTurnRows:
 
 
 def bfcl(sample: Sample, output: Output) -> Score:
-    """Return BFCL's verdict on the calls of an answer. Without a readable call, the answer is unparsed."""
+    """Return BFCL's verdict on the function calls in an answer. Without a readable call, the answer is unparsed."""
     category = sample["category"]
     try:
         decoded = _decode(sample, output)

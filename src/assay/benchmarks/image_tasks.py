@@ -137,7 +137,7 @@ def instruction_as_prompt(row: RowOf) -> Sequence[RowOf]:
 
 def kind_of(row: RowOf) -> dict[str, str]:
     """Return two tags of an ImagineBench row: the `type` of its prompt, and the `kind`
-    (group of types) that it counts in.
+    (group of types) that it belongs to.
     """
     name = str(row.get("type") or "").strip()
     if name:

@@ -148,7 +148,7 @@ class Tau2Session:
         return replace(prompt, messages=messages)
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Run a call of the agent. If the customer ended the conversation before the
+        """Run a tool call from the agent. If the customer ended the conversation before the
         agent's first answer, do not run it.
         """
         if self._talk.has_ended:

@@ -42,7 +42,7 @@ class SubsetRows(ShardOver):
 
     @property
     def seekable(self) -> bool:
-        """True if a single row can be read without those before it."""
+        """True if a row can be read without reading those before it."""
         return self.shard.seekable
 
     def rows(self) -> Iterator[Row]:

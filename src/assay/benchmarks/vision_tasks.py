@@ -305,7 +305,7 @@ def first_of_pair(row: Mapping[str, Any]) -> str | None:
 
 
 def by_category(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return a copy of the row for each of its categories, so that it counts in all of them."""
+    """Return a copy of the row for each of its categories, so that it is included in all of them."""
     categories = [
         name.strip()
         for name in str(row.get("category") or "").split(",")

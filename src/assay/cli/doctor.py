@@ -118,7 +118,7 @@ def _model_lines(findings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def examine(runs: Path) -> dict[str, Any]:
-    """Return what is installed, as JSON. Nothing is imported for it."""
+    """Return facts about this machine and its installed packages, as JSON. No package is imported for it."""
     from .. import __version__
     from ..models.embedded import CATALOGUE
 

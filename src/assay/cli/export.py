@@ -32,7 +32,7 @@ ANSWERS = {
     "json": "summary.json in the run folder has the numbers, `assay export RUN --to lm-eval-json` lm-eval's form",
     "xlsx": "`--to csv` opens in a spreadsheet",
 }
-"""Formats that assay does not have but users ask for, with what to use instead."""
+"""Formats that `--to` does not accept, each with advice on what to use instead."""
 
 
 def command(arguments: Sequence[str]) -> int:

@@ -144,7 +144,7 @@ def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
 
 
 def _ignore_interrupts() -> None:
-    """Ignore Ctrl-C while the process ends, because Python would print a traceback of its own threads."""
+    """Ignore Ctrl-C while the process ends, because Python would print a traceback of its threads."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except ValueError:

@@ -205,7 +205,7 @@ def _input(
 def _tokens(prompt: Prompt) -> Estimate:
     """Return the estimated number of tokens of one prompt.
 
-    Its text counts once for each continuation that is scored.
+    Its text is counted once for each continuation that is scored.
     """
     text = "".join(message.text for message in prompt.messages)
     texts = [text]

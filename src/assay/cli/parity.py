@@ -27,14 +27,14 @@ from .run_flags import GENERATION, add_some, settings_of
 
 TIE = 1e-4
 DRIFT = 1e-3
-"""The largest difference of two log-likelihoods that counts as a rounding difference."""
+"""The largest difference of two log-likelihoods that is attributed to rounding."""
 EXIT_DRIFT = 4
 OPTIONS = ("model_args", "data", "num_fewshot", "seed", *GENERATION)
 
 
 @dataclass(slots=True)
 class Parity:
-    """How answers in batches of one size and order differ from answers to single requests."""
+    """How answers in batches of one size and order differ from answers to requests sent one by one."""
 
     size: int
     order: str
@@ -157,7 +157,10 @@ def parities(
     sizes: Sequence[int],
     count: int,
 ) -> list[Parity]:
-    """Compare each batch size, in order and in reverse, with single requests."""
+    """Compare answers in batches of each size with answers to requests sent one by one.
+
+    Each size is tried with the requests in order and in reverse order.
+    """
     requests = _requests(cell, count)
     if not requests:
         raise UsageError(f"task {cell.task.name!r} has no sample to ask")

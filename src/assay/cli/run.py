@@ -317,7 +317,7 @@ def options_from(
     if model_args.get("trust_remote_code") in (True, False) and model_args.pop(
         "trust_remote_code"
     ):
-        # On the command line the model option counts as the user's consent; in a file of settings it is refused.
+        # On the command line the model option is the user's consent; in a file of settings it is refused.
         changes["trust_remote_code"] = True
     if flags.device:
         model_args |= _device(flags.device, changes.get("models", base.models))

@@ -1,4 +1,4 @@
-"""Print a run on the terminal: its table, its breakdowns, and single samples."""
+"""Print a run on the terminal: its table, its breakdowns, and individual samples."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -261,7 +261,7 @@ def _helper_lines(
     record: Record,
     most: int | None,
 ) -> Iterator[str]:
-    """Yield lines with the questions to judges and other helper models behind a verdict, and their replies."""
+    """Yield lines with the requests to judges and other helper models for a verdict, and their replies."""
     questions = (verdict.get("details") or {}).get("asked") or ()
     keys = {
         str(call[1])

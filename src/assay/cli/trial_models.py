@@ -133,7 +133,7 @@ def scripted_answers(
 
     `prompts` has the prompt of each round. Every round of a dialogue gets the same
     answer, except that the right answer is the reference of the round if there is one.
-    In a task with tools, the right answer comes after a call of each tool, and the
+    In a task with tools, the right answer comes after a call to each tool, and the
     wrong one without calls.
     """
     prompt = prompts[-1]

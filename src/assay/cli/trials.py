@@ -271,7 +271,7 @@ class TriedScorer:
                 return
             scores.append(score)
             yield f"  {self.name}: {_score_text(score)} {label}"
-        # Where lower is better, an answer that cannot be read counts as the worst, not as 0.
+        # Where lower is better, an answer that cannot be read has the worst value, not 0.
         is_error = getattr(self.scorer, "higher_is_better", True) is False
         differs = is_error and len({score.outcome for score in scores}) > 1
         if len({_first(score) for score in scores}) < len(scores) and not differs:

@@ -38,7 +38,7 @@ from .typed_code import closure_of, file_of
 MOST_VALUES = 500_000
 """Maximum number of values that are hashed for one component.
 
-A component with more values counts as changed each time, because scoring again costs
+A component with more values is treated as changed each time, because scoring again costs
 less than hashing it.
 """
 LARGEST_ARRAY = 1 << 28

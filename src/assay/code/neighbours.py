@@ -77,7 +77,7 @@ class _Home:
 
 
 class _Builtins(dict[str, Any]):
-    """Python's builtins with another `__import__`. Later additions to the real builtins are visible too.
+    """Python's builtins with another `__import__`. Later additions to the real builtins are also visible.
 
     This is a dictionary with its own contents, because C code may read it directly.
     """

@@ -44,7 +44,7 @@ def split_reference(name: str) -> tuple[str, str | None]:
 
 
 def one_spelling(name: str) -> str:
-    """Return a reference with a normalized path: `./a/../file.py:fn` -> `file.py:fn`.
+    """Return a task or model reference with a normalized path: `./a/../file.py:fn` -> `file.py:fn`.
 
     The path is relative to the working folder. A path that was absolute stays absolute
     outside of that folder.

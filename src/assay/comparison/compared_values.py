@@ -1,4 +1,4 @@
-"""Read the values and counts of single samples behind the results table of a run."""
+"""Read the values and counts of the samples behind the results table of a run."""
 
 from collections.abc import Hashable, Iterable, Iterator
 

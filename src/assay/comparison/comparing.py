@@ -24,7 +24,7 @@ from .comparison_rows import Comparison, Row
 from .foreign_pairs import find_partner, is_imported
 
 _WAYS = ("template", "to_sample", "shots", "options")
-"""Keys of `run.json` for what determines the prompts and scores of a model.
+"""Keys of `run.json` for the settings that determine the prompts and scores of a model.
 
 If one differs, results are not comparable.
 """

@@ -102,7 +102,7 @@ def _same_task(
     name: str,
     tasks: Sequence[str],
 ) -> str | None:
-    """Return the task whose name is the same, apart from prefixes and spelling."""
+    """Return the task whose name is equal, except for prefixes and spelling."""
     if name in tasks:
         return name
     folded = _folded_task(name)
@@ -202,7 +202,7 @@ def _questions_of(
 
 
 def _plain(target: object) -> object:
-    """Normalize a reference for comparison: text in lower case without surrounding blanks; None if it is unknown."""
+    """Return a reference for comparison, as text in lower case without surrounding whitespace; None if unknown."""
     if isinstance(target, (list, tuple)):
         entries = tuple(_plain(entry) for entry in target)
         if len(entries) == 1:

@@ -58,7 +58,7 @@ class Check:
     is_anytime: bool = False
     """True if the interval is from a run that stopped early, and valid at every check of it."""
     reason: str = ""
-    """The reason why the limit could not be decided, and what would decide it."""
+    """The reason why the limit could not be decided, and the data that would decide it."""
     needed: int | None = None
     """The estimated number of samples that would decide the limit."""
 

@@ -207,7 +207,7 @@ def make_leaderboard(
     metrics: Sequence[str] = (),
     tasks: Sequence[str] = (),
 ) -> Leaderboard:
-    """Return the leaderboard of run folders or readers. The last run of each model and protocol counts.
+    """Return the leaderboard of run folders or readers. Only the last run of each model and protocol is used.
 
     `metrics` and `tasks` select the columns; by default every task has a column for its
     first metric.

@@ -341,7 +341,7 @@ def render_parts(messages: Sequence[Message]) -> list[Part]:
 
 
 def written_parts(message: Message) -> list[Part]:
-    """Return a turn as texts and media, with each tool call as text on a line of its own."""
+    """Return a turn as texts and media, with each tool call as text on a separate line."""
     pieces: list[Part] = []
     for part in message.parts or ():
         if isinstance(part, Media):

@@ -194,7 +194,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """The error that prevented an answer. Infrastructure errors are kept apart from wrong answers."""
+    """The error that prevented an answer. Infrastructure errors are not counted as wrong answers."""
 
     kind: str
     """`timeout`, `connection`, `rate_limit`, `http`, `auth`, `oom`, `exception`, …"""
@@ -306,7 +306,7 @@ class Output:
         return None
 
     def only(self, index: int) -> "Output":
-        """Return the output reduced to one candidate, for scorers of single answers."""
+        """Return the output reduced to one candidate, for scorers that take one answer."""
         return replace(self, candidates=(self.candidates[index],))
 
     def separated(self, tags: ThinkTags = None) -> "Output":

@@ -30,7 +30,7 @@ class Meter:
     begun: int = 0
     """Number of requests sent to the model."""
     ended: float = 0.0
-    """Number of requests finished; a partly finished one counts as a fraction. 0 if the model does not report it."""
+    """Number of requests finished; a partly finished one adds a fraction. 0 if the model does not report it."""
     tokens: int = 0
     """Number of tokens processed, input and output. 0 if the model does not report it."""
     _batch: int = 0
@@ -324,7 +324,10 @@ class ScorerExtras(Protocol):
     normalize: str
     """Name of the normalizer applied to answer and target before comparison, or `none`."""
     compares_text: bool
-    """True if every character counts. The run then reports answers that differ from the target only in spelling."""
+    """True if answers are compared character by character.
+
+    The run then reports answers that differ from the target only in spelling.
+    """
     keeps_unicode_form: bool
     """True if the official rule compares characters unchanged. The run then reports differing Unicode forms."""
     measures_transcripts: bool

@@ -201,9 +201,9 @@ def answer_of(text: str) -> str:
 
 
 def unread_marks_of(answer: str) -> tuple[str, str] | None:
-    """Return the marks at the start of an answer that look like marks of reasoning and were not read as such.
+    """Return the marks at the start of an answer that look like marks of reasoning but were not removed.
 
-    They must be closed, with something behind them: `<plan>…</plan>42`.
+    They must be closed and have text after them: `<plan>…</plan>42`.
     """
     for mark in _THOUGHT_MARK.finditer(answer[:_BEGINNING]):
         closing = f"{mark['open']}/{mark['name']}{mark['close']}"
@@ -240,7 +240,7 @@ def read_think_tags(value: object, where: str) -> ThinkTags:
     """Return the value of the option `think_tags`. Raise `UsageError` if it is invalid.
 
     Valid are true, false, a tag such as `<note>`, or an opening and a closing mark: as a list, or as one text with a
-    comma or a blank between them.
+    comma or a space between them.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -382,7 +382,7 @@ class _BlockReader:
             self._end_earlier_reasoning(mark)
 
     def _begins_line(self, position: int) -> bool:
-        """Return True if only blanks are between this position and the start of its line or piece."""
+        """Return True if there is only whitespace between this position and the start of its line or piece."""
         while position > self.start and self.text[position - 1] in " \t\r":
             position -= 1
         return position == self.start or self.text[position - 1] == "\n"
@@ -525,7 +525,7 @@ def _is_quoted(
 
 
 def _join(pieces: Iterable[str]) -> str:
-    """Join the pieces of an answer, without the blank space left by removed reasoning."""
+    """Join the pieces of an answer, without the whitespace left by removed reasoning."""
     joined = ""
     for piece in map(_without_blank_start, pieces):
         if not piece.strip():

@@ -16,16 +16,16 @@ class Outcome(StrEnum):
 
     SCORED = "scored"
     UNPARSED = "unparsed"
-    """An answer arrived, but no rule could extract a result from it. Counts as 0."""
+    """An answer arrived, but no rule could extract a result from it. Its value is 0."""
     REFUSED = "refused"
     TRUNCATED = "truncated"
-    """The token limit cut the answer before anything could be extracted from it. Counts as 0."""
+    """The token limit cut the answer before anything could be extracted from it. Its value is 0."""
     MODEL_ERROR = "model_error"
     """No answer arrived. The sample does not count in the mean, and widens the worst-case and best-case bounds."""
     JUDGE_ERROR = "judge_error"
     DATA_ERROR = "data_error"
     LIMIT_TURNS = "limit:turns"
-    """The sample reached its limit on turns. Its answers so far are scored, and the score counts."""
+    """The sample reached its limit on turns. Its answers so far are scored, and the score is used."""
     LIMIT_CALLS = "limit:calls"
     LIMIT_TOKENS = "limit:tokens"
     LIMIT_COST = "limit:cost"
@@ -60,7 +60,7 @@ class Score:
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Explanation of the score: the rule that matched, counts to pool over a run, the judge's reply."""
     candidates: tuple[float | None, ...] = ()
-    """The values of the single candidates, if there are several. `value` combines them."""
+    """The value of each candidate, if there are several. `value` combines them."""
 
     @classmethod
     def unparsed(cls, **details: object) -> "Score":
@@ -109,7 +109,7 @@ SHARE: Bounds = (0.0, 1.0)
 class ValueScale:
     """The direction and the bounds of a scorer's values.
 
-    `directions` and `ends` hold the exceptions for single values, by name.
+    `directions` and `ends` hold the exceptions for individual values, by name.
     """
 
     higher_is_better: bool = True

@@ -52,7 +52,7 @@ _SCHEME = rf"(?:(?:bearer|basic|token)\s+{_KNOWN}(?={_VALUE}{{4}})|(?={_VALUE}{{
 _HEADER = re.compile(
     rf"(\b{_HEADER_NAME}{_COLON}{_SCHEME}){_KNOWN}{_VALUE}+", re.IGNORECASE
 )
-# "Bearer abcdefgh" in any text; in lower case only with a digit or sign: "bearer abc.def"
+# "Bearer abcdefgh" in any text; in lower case only with a digit or symbol: "bearer abc.def"
 _TOKEN = r"[^\s\"',;]"
 _BEARER = re.compile(
     rf"(?<=Bearer ){_KNOWN}{_TOKEN}{{8,}}"
@@ -60,7 +60,7 @@ _BEARER = re.compile(
 )
 _UP_TO = re.compile(r"[^\s\"'(),;]*\Z")
 _FROM = re.compile(r"[^\s\"'(),;]*")
-"""The characters next to a match up to a blank or a quote. Together with the match they may be a file path."""
+"""The characters next to a match up to whitespace or a quote. Together with the match they may be a file path."""
 
 
 def has_known_form(text: str) -> bool:

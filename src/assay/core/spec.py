@@ -37,7 +37,7 @@ class Spec:
     ) -> "Spec":
         """Return a spec from a name, a dictionary with `name`, or a dictionary of one name to its options.
 
-        A text may contain options, too: `wer:normalize=whisper-en`, or JSON, as typed on a command line.
+        A text may also contain options: `wer:normalize=whisper-en`, or JSON, as typed on a command line.
         """
         if isinstance(value, Spec):
             return value
@@ -99,7 +99,7 @@ def scalar(text: str) -> object:
     """Return the value that a text stands for: a boolean, None for `null`, a number, JSON in brackets, or itself.
 
     A number is read only if writing it again gives the same text: `0012`, `12e4567`, `nan` and `1.10` stay text,
-    since they may be a revision or a name. `none` stays text, too. If a component's annotation accepts a number or
+    since they may be a revision or a name. `none` also stays text. If a component's annotation accepts a number or
     None, `registry.fit_options` converts such texts.
     """
     lowered = text.strip().lower()

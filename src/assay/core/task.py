@@ -83,7 +83,7 @@ class Task:
     """Protocol id of the task, such as `mmbench@circular`, which names the way of measuring if there are several."""
     system: str | None = None
     headline: str = ""
-    """Metric that comes first in the table and counts in leaderboards, such as
+    """Metric that comes first in the table and is used in leaderboards, such as
     `overall`. Empty uses the first one.
     """
     epochs: int = 1

@@ -307,9 +307,9 @@ class CallLinks:
         return ToolResult(call_id, result.parts, result.error)
 
     def _named(self, name: str) -> str:
-        """Return the id of the first call of this tool that has no result yet.
+        """Return the id of the first call to this tool that has no result yet.
 
-        If the result names no tool, return the id of the first open call.
+        If the result names no tool, return the id of the first call without a result.
         """
         for call_id, tool in self._open:
             if not name or tool == name:

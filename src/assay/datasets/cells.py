@@ -18,7 +18,7 @@ from .json_row import decode_value
 
 
 def looks_like_list(cell: object) -> TypeGuard[str]:
-    """Return True if a cell is in square brackets, apart from surrounding white space."""
+    """Return True if a cell is in square brackets, except for surrounding whitespace."""
     return (
         isinstance(cell, str)
         and cell[:1] in "[ \t\n"

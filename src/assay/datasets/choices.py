@@ -187,8 +187,9 @@ def letter_of(
 ) -> object:
     """Return the letter of the right option, or a tuple of letters if several are right.
 
-    Of several readings, the first of `ways` counts. If none of them is possible, readings that name different options
-    raise `TwoReadings`. For `is_numbered` see `readings`.
+    If several readings are possible, the first of `ways` is used. If none of them is
+    possible, readings that name different options raise `TwoReadings`. For
+    `is_numbered` see `readings`.
     """
     if isinstance(gold, Sequence) and not isinstance(gold, (str, bytes)):
         return tuple(

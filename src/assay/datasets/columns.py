@@ -271,9 +271,10 @@ class Columns:
         return is_missing(cell) or (cell == "" and self.source == "table")
 
     def _ways_in(self, column: str) -> tuple[Way, ...]:
-        """Return the ways in which right answers in a column are read, the first that is possible counting.
+        """Return the preferred ways of reading right answers in a column, the best one first.
 
-        A setting decides, else the name of the column. Answers in columns of numbered options may count from 1.
+        They are those of the `answer` setting. Without one, a column whose name indicates the number of an
+        option is read as an index, unless the options are in numbered columns. Empty if no way is preferred.
         """
         if self.answer is not None:
             return (self.answer, *WAYS)
@@ -360,7 +361,7 @@ def find_columns(
     """Return the column for each role of a sample.
 
     `needed` is the mapping of the first rows. If it has a column for the input or the
-    target, this one must have them too.
+    target, this one must also have them.
     """
     claimed = _columns_in_settings(names, settings)
     unclaimed = [name for name in names if name not in claimed]

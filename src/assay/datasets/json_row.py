@@ -47,7 +47,7 @@ def decode_row(line: bytes, *, zeros: bool = False) -> dict[str, Any]:
             got=row,
             fix='write {"column": value, …}',
         )
-    # Searching single bytes by number is several times faster than `in` with a bytes object.
+    # Searching a byte by its number is several times faster than `in` with a bytes object.
     if (
         line.count(b'":') != len(row)
         or line.find(b" :") >= 0

@@ -91,7 +91,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """The rules by which rows become samples, apart from the columns."""
+    """The rules by which rows become samples, except for the choice of columns."""
 
     on_duplicate: OnDuplicate
     strict: bool

@@ -200,7 +200,7 @@ class Samples:
 
     @property
     def seekable(self) -> bool:
-        """True if single rows can be read without those before them."""
+        """True if a row can be read without reading those before it."""
         return all(shard.seekable for shard in self.shards)
 
     def fingerprint(self) -> dict[str, Any]:
@@ -229,7 +229,7 @@ class Samples:
         rows as canonical JSON.
 
         If only the first rows of a large file were read, return a digest of its size
-        and its first bytes, marked as such, so that a run on a few rows does not have
+        and its first bytes, marked as partial, so that a run on a few rows does not have
         to read the whole file.
         """
         in_files = [

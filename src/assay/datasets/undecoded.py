@@ -17,7 +17,7 @@ SCHEMA_KEY = b"huggingface"
 
 
 def without_decoding(data: object) -> object:
-    """Return the data with images, audio and video left as bytes, inside lists and structures too."""
+    """Return the data with images, audio and video left as bytes, also inside lists and structures."""
     features = getattr(data, "features", None)
     if not isinstance(features, dict) or not hasattr(data, "cast_column"):
         return data

@@ -153,7 +153,7 @@ def stands_for(
 ) -> str | None:
     """Return the module of assay that replaces a toolkit's module; `None` if none does.
 
-    The longest known prefix of `name` counts. `module: name name …` means that assay
+    The longest known prefix of `name` decides. `module: name name …` means that assay
     replaces only these names.
     """
     parts = name.split(".")

@@ -56,7 +56,7 @@ def recognise(reference: str, run: object) -> Sequence[Task] | None:
 
 
 def is_whole(reference: str) -> bool:
-    """Return True if a reference is a file, a folder, or a single name in one (`file.py:name`).
+    """Return True if a task reference is a file, a folder, or one name in a file (`file.py:name`).
 
     `file.py:dataset/evaluator` has further parts, so the result is False.
     """
@@ -155,7 +155,10 @@ def dialect_of(
     reference: str,
     choice: str | None = None,
 ) -> tuple[str, str] | None:
-    """Return the toolkit of a reference and the reason for it. `choice`, the requested toolkit, takes precedence."""
+    """Return the toolkit that a task reference belongs to, and the reason.
+
+    `choice`, the requested toolkit, takes precedence.
+    """
     present = present_dialects()
     if choice is not None:
         if choice not in present:
@@ -204,7 +207,7 @@ def files_named(name: str, folder: Path) -> list[str]:
 
 
 def library_name(name: str) -> tuple[str, str] | None:
-    """Return the toolkit and full reference of a task given without its library's prefix; None if unknown."""
+    """Return the toolkit and full task reference of a task given without its library's prefix; None if unknown."""
     for dialect, knows in _functions("knows"):
         reference = knows(name)
         if reference is not None:

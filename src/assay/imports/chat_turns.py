@@ -117,7 +117,7 @@ def answer_of(
     turn: object,
     stop_reason: str | None = None,
 ) -> Candidate:
-    """Return a turn of the model as an answer, with the reasoning that is beside its content."""
+    """Return a turn of the model as an answer, with the reasoning that is stored next to its content."""
     fields = mapping(turn)
     message = _message({**fields, "role": "assistant"})
     parts = message.parts or ()

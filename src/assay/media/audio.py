@@ -147,18 +147,19 @@ def _filters(up: int, down: int) -> "tuple[int, NDArray[np.float64]]":
 
 
 CANCELLED = 0.1
-"""A limit: channels cancel each other if the power of their sum, as a share of their summed powers, is below it.
+"""Channels cancel each other if the power of their sum, divided by the sum of their powers, is below this limit.
 
-The share is 1 for independent channels, and for one channel with silent ones.
+The quotient is 1 for independent channels, and if all channels but one are silent.
 """
 MOST_CANCELLED = 0.05
-"""The share of a clip's power above which its channels are not mixed, if the parts with
-this power cancel each other.
+"""Largest share of a clip's power that may cancel out when its channels are mixed to mono.
+
+Above it, the channels are not mixed.
 """
 MOST_CANCELLED_BANDS = 0.25
-"""The same share for frequency bands: speech may cancel beside a hum that does not."""
+"""The same limit, measured in frequency bands: speech may cancel although a hum in the same clip does not."""
 BAND = 64
-"""Number of neighbouring frequencies in a band, about 60 Hz at 16 kHz. Single ones would cancel by chance."""
+"""Number of neighbouring frequencies in a band, about 60 Hz at 16 kHz. Narrower bands would cancel by chance."""
 MIX_FRAMES = 16384
 """The length in frames of the parts that are tested for cancelling: 0.3 to 2 seconds, depending on the rate."""
 

@@ -27,7 +27,7 @@ SECONDS_A_MEBIBYTE = 1.0
 MOST_IDLE = 4
 PIPE_BYTES = 1024 * 1024
 _FEW_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""Environment variables that limit thread pools. Each thread reserves address space, which counts towards the limit."""
+"""Environment variables that limit thread pools. Each thread reserves address space, which is part of the limit."""
 _PASSED_ON = (
     "PATH",
     "HOME",

@@ -327,7 +327,7 @@ def _check_said_something(
 
 
 def _read_calls(message: Mapping[str, Any]) -> list[Part]:
-    """Return the calls of a message. Arguments that are not JSON stay as text."""
+    """Return the tool calls in a message. Arguments that are not JSON stay as text."""
     calls = message.get("tool_calls")
     if not calls and message.get("function_call"):
         calls = [{"function": message["function_call"]}]

@@ -339,7 +339,7 @@ class Gguf(LocalModel):
         """Return the likelihoods of the continuations after as much of the context as fits, or of the whole text."""
         assert self._weigher is not None, "load comes first"
         self._last = None
-        # llama.cpp counts the last token too, though it is only predicted.
+        # llama.cpp includes the last token, although it is only predicted.
         planned = plan_pairs(
             self._prompts,
             request,

@@ -1,7 +1,7 @@
 """Repeat the answers of an earlier run from its journal, without a model.
 
 An answer is looked up by the request's key. Otherwise it is looked up by sample id and repeat, and used only if the
-prompt is the same. If a request has several answers, the last successful one counts. If the run asked several models,
+prompt is the same. If a request has several answers, the last successful one is used. If the run asked several models,
 the user must name one.
 """
 

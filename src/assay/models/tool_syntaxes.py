@@ -141,7 +141,7 @@ def _read_blocks(
     text: str,
     blocks: re.Pattern[str],
 ) -> Reading:
-    """Return the calls of every readable block. Other blocks remain part of the text."""
+    """Return the tool calls in every readable block. Other blocks remain part of the text."""
     calls: list[ToolCall] = []
     words: list[str] = []
     position = 0
@@ -581,7 +581,7 @@ _SIGNS: Sequence[tuple[tuple[str, ...], str]] = (
     (("<|python_tag|>",), "llama3_json"),
     (("<|start_header_id|>", '"parameters"'), "llama3_json"),
 )
-"""Texts that must all occur in a chat template, with the syntax that they indicate. The first match counts."""
+"""Texts that must all occur in a chat template, with the syntax that they indicate. The first match is used."""
 _TOOLS = re.compile(r"\btools\b")
 
 

@@ -46,7 +46,7 @@ class Row:
 
     @property
     def is_empty(self) -> bool:
-        """True if the row has neither a prediction nor media. It then counts as missing, unlike an empty answer."""
+        """True if the row has neither a prediction nor media. It is then treated as missing, unlike an empty answer."""
         return not self.candidates and all(
             is_missing(cell) or cell == "" for cell in self.media.values()
         )

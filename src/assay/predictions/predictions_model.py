@@ -48,7 +48,7 @@ LONGEST_NAME = 1024
 class Predictions:
     """A file of predictions: JSONL, JSON, CSV, TSV or Parquet, with the columns `id` and `prediction`.
 
-    Results of other tools that `assay show` supports are accepted, too.
+    Result files of other tools are accepted if `assay show` supports them.
     """
 
     reference: ClassVar[str] = "file"

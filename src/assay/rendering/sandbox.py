@@ -202,7 +202,7 @@ def _charge_method(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> tuple[Any, ...]:
-    """Charge the budget for a call of a string method. Return its arguments, with iterators converted to lists."""
+    """Charge the budget for a call to a string method. Return its arguments, with iterators converted to lists."""
     spend(len(text))
     if name == "join" and args:
         items = list(limits.charge_steps(iter(args[0])))

@@ -419,9 +419,9 @@ def _dot_names(
     across: Scale,
     up: Scale,
 ) -> list[Markup]:
-    """Return labels for the dots with the largest change, each beside its dot where it covers no dot and no label.
+    """Return labels for the dots with the largest change, each next to its dot at a position where it covers nothing.
 
-    Without free space for its label, a dot shows it on hover only.
+    If there is no such position, the label is shown only on hover.
     """
     boxes = [_dot_box(point, across, up) for point in points]
     moved = sorted(points, key=lambda point: -abs(point.after - point.before))

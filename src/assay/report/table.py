@@ -29,7 +29,7 @@ NUMBERS = frozenset({"", "Value", "95 % interval", FLOOR_HEADING, "n / expected"
 """Columns whose width is kept on a narrow terminal."""
 RIGHT = frozenset({"Value", "n / expected"})
 REASON = "n" * 16
-"""A placeholder with the minimum width of the column that explains missing values."""
+"""A text of 16 characters, the minimum width of the column with the reasons for missing values."""
 
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
@@ -141,7 +141,7 @@ def show_table(
     )
     for position, heading in enumerate(headings):
         cells = [row[position].plain for row in rows]
-        # Numbers must not be cut: on a narrow terminal, blanks, headings, names and reasons are shortened instead.
+        # Numbers must not be cut: on a narrow terminal, padding, headings, names and reasons are shortened instead.
         whole = [
             piece
             for cell in cells
@@ -255,7 +255,7 @@ class GroupTable(NamedTuple):
 
 
 def group_tables(results: Sequence[Result]) -> list[GroupTable]:
-    """Return the breakdowns of some results. A tag with a single value is left out."""
+    """Return the breakdowns of some results. A tag with only one value is left out."""
     names = short_names({result.model for result in results})
     tasks = {result.task for result in results}
     by_pair: dict[tuple[str, str], list[Result]] = {}
@@ -301,7 +301,7 @@ def _table(
     tag: str,
     results: Sequence[Result],
 ) -> GroupTable | None:
-    """Return the breakdown by one tag; None if the tag has a single value."""
+    """Return the breakdown by one tag; None if the tag has only one value."""
     columns: dict[str, dict[str, Result]] = {}
     for result in results:
         groups = _groups_of(result, tag)

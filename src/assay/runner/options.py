@@ -1,4 +1,4 @@
-"""Run options: the single list of them, used by Python, YAML and the command line."""
+"""Run options, in one list that is used by Python, YAML and the command line."""
 
 import os
 from collections.abc import Container, Mapping, Sequence
@@ -16,7 +16,7 @@ SANDBOX = "sandbox"
 SEVERAL = ("list", "names", "pairs")
 """Types of options that may have more than one value."""
 CLOSE_KEY = 0.7
-"""Minimum similarity, from 0 to 1, at which a key counts as a misspelling of another."""
+"""Minimum similarity, from 0 to 1, at which a key is treated as a misspelling of another."""
 OF_MODELS = (
     "device",
     "dtype",

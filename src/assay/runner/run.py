@@ -181,7 +181,7 @@ async def _planned_run(
     ask_model: bool,
     is_own: bool,
 ) -> RunResult:
-    """Check the planned tasks together, open the folder of the run, measure floors, and run the tasks."""
+    """Check the planned tasks together, open the run folder, measure floors (`flow.floors`), and run the tasks."""
     # Models that were given as objects, or that a task brings, may hold other secrets.
     redactor.learn(
         *(getattr(planned.model, "written", {}) for planned in planned_tasks)

@@ -156,7 +156,7 @@ def _read_kept_files(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of each kept file from the bytes that came over the pipe.
 
-    Check each entry, because the command can write to the pipe, too.
+    Check each entry, because the command can also write to the pipe.
     """
     while heard:
         head, _, heard = heard.partition(b"\n")

@@ -54,7 +54,7 @@ def default_image() -> str:
 
 @dataclass(frozen=True)
 class Container:
-    """The tier that runs each execution in a new container, which the engine creates and removes."""
+    """Sandbox tier that runs each program in a new container, which the engine creates and removes."""
 
     engine: str = "docker"
     """The engine's program: docker, podman or apptainer, by name or path."""

@@ -40,7 +40,7 @@ def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-ar
     seconds = settings["cpu"]
     processes = settings["processes"] + others
     limit(resource.RLIMIT_CORE, 0)
-    # Timers and pending signals use kernel memory that counts for no process.
+    # Timers and pending signals use kernel memory that is not counted for any process.
     limit(resource.RLIMIT_SIGPENDING, PENDING_SIGNALS)
     limit(resource.RLIMIT_NOFILE, settings.get("open_files", OPEN_FILES))
     limit(resource.RLIMIT_FSIZE, settings["file"])

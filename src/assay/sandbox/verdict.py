@@ -1,7 +1,7 @@
 """Verdicts on programs from models, by tests of their functions or by their output for given inputs.
 
 A program and tests of its functions run in one process inside a sandbox (`harness`), as in the official runners. The
-harness writes lines to a pipe, each with a number that the program does not know; lines without it do not count. A
+harness writes lines to a pipe, each with a number that the program does not know; lines without it are ignored. A
 program passes only if the harness reports it. Once the harness has started, every other ending counts as a failure of
 the program.
 
@@ -322,7 +322,7 @@ def same_output(printed: str, wanted: str) -> bool:
 
 
 def _output_lines(text: str) -> list[str]:
-    """Return the lines of an output without trailing blanks."""
+    """Return the lines of an output without trailing spaces."""
     return [line.strip() for line in text.strip().split("\n")]
 
 

@@ -91,7 +91,7 @@ class _Reply(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Files that are new or changed since the folder was marked."""
+    """Files that were added or changed since the last snapshot of the folder."""
 
     files: Mapping[str, bytes]
     left_out: Mapping[str, int]

@@ -127,7 +127,7 @@ def no_answer(output: Output) -> Score | None:
     """Return the score of an output without an answer (truncated, filtered or only
     reasoning); None if it has an answer.
 
-    An empty text that the model chose to return counts as an answer, which the scorer
+    An empty text that the model chose to return is an answer, which the scorer
     judges.
     """
     reason = output.stop_reason
@@ -213,7 +213,7 @@ def with_counts(
 ) -> Score:
     """Return a score whose `details` hold counts, which a summarizer adds up over the corpus.
 
-    An output without an answer counts too, and lowers the corpus score.
+    An output without an answer is included, and lowers the corpus score.
     """
     silence = no_answer(output)
     return Score(value, silence.outcome if silence else Outcome.SCORED, details=details)

@@ -36,12 +36,12 @@ class CategoryTable(dict[int, str | None]):
 _INVISIBLE = re.compile(
     "[\ufeff\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe0e\ufe0f]"
 )
-# No-break, thin, ideographic and other blanks
+# No-break, thin, ideographic and other spaces
 _BLANK = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 
 
 def plain_text(text: str) -> str:
-    """Return a text in NFC, with ordinary blanks and without invisible characters.
+    """Return a text in NFC, with ordinary spaces and without invisible characters.
 
     Nothing visible changes: neither case nor width, punctuation or the spelling of
     numbers.

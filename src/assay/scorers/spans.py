@@ -20,8 +20,8 @@ def evidence_span(
 ) -> list[int] | None:
     """Return the span of an answer within `evidence`, the words from which it was read; None if it is uncertain.
 
-    The evidence may be from a form of the text without markup. Of several occurrences
-    in the evidence the last one counts, or the first one if the answer `comes_first`.
+    The evidence may be from a form of the text without markup. If it occurs several
+    times in the evidence, the last occurrence is used, or the first if the answer `comes_first`.
     """
     if not evidence:
         return None

@@ -19,7 +19,7 @@ from .runs import RunReader, RunWriter
 
 NORMAL = 1.959964
 SAME = 1e-6
-"""The relative difference up to which a metric in the other tool's file counts as equal to the mean of its samples."""
+"""The relative difference up to which a metric in the other tool's file equals the mean of its samples."""
 
 
 def write_run(
@@ -187,7 +187,7 @@ def with_stated(
     """Return the means of samples, followed by rows for those metrics in the other
     tool's file that are not such a mean.
 
-    The added rows are copies of `blank`, a row without metric and value.
+    The added rows are copies of `blank`, a row with an empty metric and value.
     """
     rows = {row.metric: row for row in means}
     for number in numbers:

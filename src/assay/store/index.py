@@ -158,7 +158,7 @@ class Index:
         return f"records.jsonl: {lines} skipped (bytes {self.damaged_range[0]} to {self.damaged_range[1]})"
 
     def cell(self, task: str, model: str) -> CellIndex:
-        """Return the index of one task × model."""
+        """Return the index of the answers of one model to one task. An empty one is created on first use."""
         latest = self._latest
         if latest is not None and latest[1] == model and latest[0] == task:
             return latest[2]

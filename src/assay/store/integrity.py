@@ -160,7 +160,7 @@ def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def why_foreign(manifest: Mapping[str, Any]) -> str | None:
-    """Return the reason why a run counts as another user's; None if it is this user's own."""
+    """Return the reason for treating a run as another user's; None if it is this user's."""
     code = manifest.get(FIELD)
     if not isinstance(code, str):
         return f"it was not made by you, or before runs were signed{_why_unsigned()}"

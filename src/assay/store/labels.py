@@ -1,7 +1,7 @@
 """Labels: people's judgements of answers, in a separate file next to the journal.
 
 Each line has a checksum, as in the journal, and no line is changed or removed. To
-change a label, a person adds another; the last label of each person counts. The journal
+change a label, a person adds another; only the last label of each person is used. The journal
 and its digest are not changed.
 """
 

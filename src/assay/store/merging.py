@@ -133,7 +133,7 @@ def copy_run(
     """Copy a run to a URL, and return the number of files that were sent.
 
     Media that the target already has are not sent again. `run.json` is sent last,
-    because the target counts as a run only with it. A target with anything other than a
+    because the target becomes a run with it. A target with anything other than a
     run, or an unfinished copy of this run, is refused.
     """
     files, root = _filesystem(url)

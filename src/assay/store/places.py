@@ -22,7 +22,7 @@ SEARCHES = 64
 class HashTable:
     """Maps 64-bit hashes to the numbers 0, 1, 2, … in the order in which the hashes were added.
 
-    If a hash was added several times, its last number counts.
+    A hash that was added several times maps to its last number.
     """
 
     __slots__ = ("_hashes", "_mask", "_table")

@@ -226,7 +226,7 @@ class Redactor:
 
 def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
     """Return the texts to search for, without those that contain another one: a search
-    for the shorter one finds them too.
+    for the shorter one also finds them.
     """
     shortest: list[bytes] = []
     for form in sorted(set(forms), key=len):

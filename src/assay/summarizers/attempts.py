@@ -1,6 +1,6 @@
 """How the n candidates and e epochs of a sample count in every result of a run.
 
-One rule applies everywhere: all answers of a sample count alike, whether they are
+One rule applies everywhere: all answers to a sample have the same weight, whether they are
 candidates of one request or answers of different epochs. A journal has one score record
 for each request. A summarizer gets one record for each answer, n · e for each sample,
 and the bootstrap draws samples, not answers.
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def pools(summarizer: T) -> T:
-    """Mark a summarizer in which every answer counts separately, so that no reducer is applied."""
+    """Mark a summarizer that uses every answer separately, so that no reducer is applied."""
     summarizer.pools = True  # type: ignore[attr-defined]
     return summarizer
 

@@ -102,7 +102,7 @@ def core_mm(
 ) -> Iterator[Result]:
     """Yield CORE-MM's weighted mean in percent.
 
-    A sample whose tag `complexity` is neither moderate nor high counts once; the
+    A sample whose tag `complexity` is neither moderate nor high has weight 1; the
     details have the number of such samples.
     """
     unknown = sum(_complexity(record) not in WEIGHTS for record in records)

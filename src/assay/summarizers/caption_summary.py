@@ -110,7 +110,7 @@ class Idf:
     def __call__(self, gram: Gram) -> float:
         """Return log(images / images with the n-gram in a reference).
 
-        An n-gram in no reference counts as if it were in one.
+        An n-gram in no reference is treated as if it were in one.
         """
         return self.most - math.log(max(1, self.frequency[gram]))
 

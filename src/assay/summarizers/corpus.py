@@ -1,7 +1,7 @@
 """Corpus metrics: sum the counts of all samples, apply a formula to the sums, and compute an interval over the samples.
 
 A word error rate is all errors divided by all words, not the mean of the samples'
-rates: short samples must not count more. Every answer to a sample is added, whether it
+rates: short samples must not have a higher weight. Every answer to a sample is added, whether it
 is a candidate or from another epoch.
 """
 

@@ -1,7 +1,7 @@
 """Arithmetic that users write in a task file: `2 * correct / (asked + attempted)`.
 
 Only numbers, names, + - * / **, parentheses and a few functions are allowed; no code is
-executed. The same expression works on single numbers and on numpy arrays.
+executed. The same expression works on numbers and on numpy arrays.
 """
 
 import ast

@@ -1,6 +1,6 @@
 """The mean of every metric of a scorer, which a task reports by default.
 
-An answer that could not be read counts as the worst value of the scale, 0 for most
+An answer that could not be read gets the worst value of the scale, 0 for most
 scales. If the worst value is unknown, such answers are left out. Samples without a
 verdict are not in the denominator; `bounds` has the lowest and the highest mean that
 their verdicts could lead to.

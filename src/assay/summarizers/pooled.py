@@ -1,8 +1,8 @@
 """Ratios of sums over a run: of counts in `details`, and of verdicts on instructions.
 
-Accuracy over instructions pools the verdicts of all prompts, so that each instruction
-counts once. In a mean over prompts, the only instruction of a prompt would count three
-times as much as one of three.
+Accuracy over instructions pools the verdicts of all prompts, so that all instructions
+have the same weight. In a mean over prompts, the only instruction of a prompt would have
+three times the weight of one of three.
 """
 
 import math

@@ -46,7 +46,7 @@ class _Answers:
 class _PassK:
     k: int | Sequence[int] = 1
     right_at: float = 1.0
-    """The lowest value that counts as a right answer."""
+    """The lowest value of a right answer."""
 
     def __post_init__(self) -> None:
         for k in self._all_k():
@@ -193,7 +193,7 @@ class Majority:
     """The mean over questions of the verdict on the most frequent answer, among all candidates and epochs.
 
     An answer that could not be read has no vote; a question without another answer is
-    wrong. In a tie, the mean of the tied verdicts counts, and the details have the
+    wrong. In a tie, the mean of the tied verdicts is used, and the details have the
     number of ties. Different verdicts on the same answer are averaged.
     """
 

@@ -110,7 +110,7 @@ class Table:
         name: str,
         zero: float | None,
     ) -> "array[float]":
-        """Return the column of a metric in which an answer that could not be read counts as `zero`.
+        """Return the column of a metric in which an answer that could not be read has the value `zero`.
 
         A scorer with several metrics may be able to compute only some of them from such
         an answer. So a value other than 0 is kept.

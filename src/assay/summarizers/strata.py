@@ -1,6 +1,6 @@
 """Metrics computed from several groups of samples, such as means in which groups have fixed weights.
 
-In a mean of groups, every group counts the same or by its weight, however many samples
+In a mean of groups, every group has the same weight or a given one, however many samples
 it has. GenEval's overall value is the mean of its six task means; WISE has weights for
 six fields of knowledge.
 
@@ -41,7 +41,7 @@ Row = tuple[str, Hashable, Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """A function that returns the value of a record in a metric."""
+    """A function that returns the value of one metric in a score record."""
 
     unread: float | None
     """The value of an unreadable answer; None if the worst value is unknown."""
@@ -83,8 +83,8 @@ class Counting:
 class OneEach:
     """A function that counts each sample once in a sum over samples, however many answers it has.
 
-    The first answer to a sample counts with the value to which all its answers were
-    reduced. The other answers do not count.
+    The first answer to a sample has the value to which all its answers were reduced. The
+    other answers are ignored.
     """
 
     def __init__(

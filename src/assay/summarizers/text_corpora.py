@@ -46,7 +46,7 @@ def chrf(
 def corpus_bleu_from(sums: "Floats") -> "Floats":
     """Return the BLEU of each row of sums: hypothesis length, reference length, four matches, four totals.
 
-    An order without a match is smoothed as in sacreBLEU: it counts as 1/2, 1/4, … of a
+    An order without a match is smoothed as in sacreBLEU: it is treated as 1/2, 1/4, … of a
     match. Without any match, or without n-grams of the highest order, the score is 0 by
     definition.
     """
@@ -250,7 +250,7 @@ def item_perplexity(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[Result]:
-    """Yield the perplexity per item, as LAMBADA reports it: each item counts once, however many tokens it has."""
+    """Yield the perplexity per item, as LAMBADA reports it: all items have the same weight, whatever their length."""
     counts = (("logprob",), (ONE,))
     recipe = Recipe("perplexity", counts)
     yield corpus_result(records, context, "perplexity", recipe, higher_is_better=False)

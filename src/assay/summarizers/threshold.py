@@ -22,7 +22,7 @@ class Threshold:
 
     bar: float
     inclusive: bool = True
-    """True if a value exactly at `bar` counts as reaching it."""
+    """True if a value equal to `bar` reaches it."""
 
     def __call__(
         self,
@@ -58,7 +58,7 @@ class Rescaled:
     """The mean of values that are mapped from the range `low … high` to `0 … to`, with an exponent.
 
     A value becomes `to * ((value - low) / (high - low)) ** power`. An answer that could
-    not be read counts as 0.
+    not be read has the value 0.
     """
 
     low: float = 0.0

@@ -1,8 +1,9 @@
-"""Worst case: the value at the worst level of a tag, and the value at every level.
+"""Worst case over the values of a tag, called levels, such as the noise levels of a recording.
 
-Robustness is the value under the strongest noise, not the mean over weak and strong
-noise. With few samples per level, the worst of several noisy values is biased towards
-bad: compare it with the other levels.
+The results are the value at the worst level and the value at every level. Robustness is
+the value under the strongest noise, not the mean over weak and strong noise. With few
+samples per level, the worst of several noisy values is biased towards bad: compare it
+with the other levels.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,9 +37,9 @@ class WorstCase:
     """The lowest mean among the levels of a tag, or the highest if lower is better."""
 
     by: str = "level"
-    """The tag that names the level."""
+    """The tag whose values are the levels, such as the strength of the noise."""
     within: str = ""
-    """A tag that divides the levels into families. Each family then has a separate worst case."""
+    """A second tag, such as the kind of noise. Each of its values has a separate worst case."""
     metric: str | None = None
     """The name of the metric; by default the scorer's only or first one."""
     numerator: tuple[str, ...] = ()

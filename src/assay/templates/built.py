@@ -71,7 +71,7 @@ class Finish:
                 messages = as_text(messages)
         continuations = prompt.continuations
         if self.chat and continuations and messages != prompt.messages:
-            # The answer begins a new turn, so the blank that joined it to the question is removed.
+            # The answer begins a new turn, so the space that joined it to the question is removed.
             continuations = tuple(text.removeprefix(" ") for text in continuations)
         if prompt.produces == TEXT_ONLY:
             produces = self.produces
@@ -324,7 +324,7 @@ def as_chat(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 def as_text(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """Return turns as one text to continue. A completion is unchanged.
 
-    A single question, with or without a system text, becomes its bare text, as in
+    One question, with or without a system text, becomes its bare text, as in
     lm-eval. Several turns are written as `User: …` and `Assistant:`, because nothing
     else would separate them.
     """

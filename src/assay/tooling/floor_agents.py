@@ -1,4 +1,4 @@
-"""Agents without any skill, which measure the floor of a task with tools: the score that needs no skill.
+"""Agents without any skill. Their score is the floor of a task with tools.
 
 `null` answers "Hello." and calls nothing. `spam` calls each tool once with the smallest
 arguments that its schema allows, and then answers "Hello.". `brief_user` plays a

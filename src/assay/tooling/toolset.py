@@ -316,7 +316,10 @@ class SampleTools:
         calls: Sequence[ToolCall],
         most: int | None = None,
     ) -> tuple[ToolResult, ...]:
-        """Run the calls of an answer one after another, and return their results. Do not run more than `most` calls."""
+        """Run the tool calls in an answer one after another, and return their results.
+
+        Do not run more than `most` calls.
+        """
         sessions = await self.open()
         owners: dict[str, tuple[Tool, ToolSession]] = {}
         lenient: ToolSession | None = None

@@ -195,7 +195,7 @@ class WorkspaceSession:
         self.state: Any = None
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call of the tool."""
+        """Run one call to the tool."""
         arguments = call.arguments
         assert not isinstance(arguments, str)
         if call.name == SUBMIT.name:

@@ -220,7 +220,7 @@ class TextLog:
         """A thread that compresses blocks while lines are read; compression releases the interpreter lock."""
 
     def append(self, text: str) -> None:
-        """Append the next text. A NUL in it becomes a blank, because NUL separates texts."""
+        """Append the next text. A NUL in it becomes a space, because NUL separates texts."""
         self._open.append(text.replace("\0", " ") if "\0" in text else text)
         self._size += len(text)
         self._count += 1

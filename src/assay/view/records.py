@@ -1,4 +1,4 @@
-"""One sample for a page: its rounds, its verdicts and the calls of helper models, from their journal lines.
+"""One sample for a page: its rounds, its verdicts and the calls to helper models, from their journal lines.
 
 Long texts are cut and marked as cut; the whole record is available as text. Media are
 identified by their digest.
@@ -97,7 +97,7 @@ class Record:
 
 
 def read_record(index: JournalIndex, row: int) -> Record:
-    """Read the lines of a row, and the calls of helper models for its verdicts."""
+    """Read the lines of a row, and the calls to helper models for its verdicts."""
     task, model = index.cells[index.small["cell"][row]]
     record = Record(task, model, index.ids[row], index.small["epoch"][row])
     try:

@@ -1,4 +1,4 @@
-"""The data of one run for pages: its results, its samples as columns, and single samples.
+"""The data of one run for pages: its results, its samples as columns, and individual samples.
 
 Samples are not held in memory: a page requests the columns once, and the journal lines of the samples on the screen.
 """

@@ -21,7 +21,7 @@ def index_of_files(
     library: Library,
     root: str = "",
 ) -> Index:
-    """Return an index of the names that YAML files define. The first definition of a name counts.
+    """Return an index of the names that YAML files define. The first definition of a name is used.
 
     `root` is the folder of the package's tasks; its subfolders are families of tasks.
     """

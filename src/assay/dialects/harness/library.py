@@ -57,7 +57,7 @@ class Library:
         return files_named(name, folder, self)
 
     def name_of(self, reference: str) -> str:
-        """Return a reference without the library's prefix; empty if it does not have the prefix."""
+        """Return a task reference without the library's prefix; empty if it does not have the prefix."""
         for prefix in self.prefixes:
             if reference.startswith(prefix):
                 return reference.removeprefix(prefix)

@@ -367,7 +367,7 @@ class TaskDriver(TaskPart):
                 entry = by_label.setdefault(label, Collected(metric, label))
                 entry.items[document.id] = value
         if not by_label:
-            # A task without metrics, or without answers, gets a row, too.
+            # A task without metrics, or without answers, also gets a row.
             declared = next(iter(subtask.task.aggregation()), self.reference.library)
             by_label[str(declared)] = Collected(str(declared), str(declared))
         return list(by_label.values())

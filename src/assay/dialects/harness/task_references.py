@@ -39,7 +39,7 @@ def split_shots(text: str) -> tuple[str, int | None]:
 
 
 def references_in(text: str, library: Library) -> list[TaskReference]:
-    """Return references to the task in `text`, or to all tasks and groups in a YAML file."""
+    """Return task references for the task named in `text`, or to all tasks and groups in a YAML file."""
     if library.claims_name(text) is not None:
         library.need_tasks_folder()
         name = library.name_of(text)
@@ -69,7 +69,7 @@ def expanded(
     index: Index,
     library: Library,
 ) -> list[TaskReference]:
-    """Replace a tag, or a group that is only a list, by references to its tasks. Keep any other reference."""
+    """Replace a tag, or a group that is only a list, by task references to its tasks. Keep any other task reference."""
     entry = find_entry(reference.name, index, library)
     if entry.kind == "task":
         return [reference]

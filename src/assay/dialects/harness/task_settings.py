@@ -123,7 +123,7 @@ def set_shots(
 DEFAULT_MAX_TOKENS = 256
 """The token limit of an answer if a task sets none, as in lm-eval."""
 LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
-"""Names under which a task may set the token limit. As in lm-eval, the first one that is set counts."""
+"""Names under which a task may set the token limit. As in lm-eval, the first one that is set is used."""
 PASSED_ON: Mapping[str, str] = {
     "top_p": "top_p",
     "top_k": "top_k",

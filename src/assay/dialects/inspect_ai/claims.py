@@ -1,4 +1,4 @@
-"""Recognise references and files that are tasks of inspect_ai. No file is run."""
+"""Recognise task references and files that belong to inspect_ai. No file is run."""
 
 import ast
 from pathlib import Path
@@ -11,7 +11,10 @@ DECORATOR = "task"
 
 
 def claims_name(reference: str) -> str | None:
-    """Return why a name is a task of inspect_ai; None if it is not. An existing file or folder takes precedence."""
+    """Return the reason for treating a task reference as a task of inspect_ai, or None.
+
+    A reference that is the path of an existing file or folder is never treated so.
+    """
     if Path(reference).exists():
         return None
     if reference.startswith(PREFIXES):

@@ -76,7 +76,10 @@ class InspectDriver:
         )
 
     def _choose_samples(self, recording: RecordingEngine) -> dict[str, int]:
-        """Return the index in the run of each selected sample, by sample id. Record unusable samples as such."""
+        """Return the index in the run of each selected sample, by sample id.
+
+        Record a data error for each unusable sample.
+        """
         orders: dict[str, int] = {}
         for order, item in enumerate(recording.planned.view()):
             if isinstance(item, BadSample):

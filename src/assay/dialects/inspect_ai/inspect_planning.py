@@ -73,7 +73,7 @@ def load(reference: InspectReference) -> "InspectTask":
 
 
 def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks for a reference. A file without a task name means all tasks in it."""
+    """Return the tasks for a task reference. A file without a task name means all tasks in it."""
     for name, reason in REFUSED.items():
         value = getattr(run, name)
         if value is not None and value not in ((), {}, [], 1):

@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 class Collected:
-    """Collects calls of inspect_ai into batches: calls that arrive while the model is busy become its next batch."""
+    """Collects calls from inspect_ai into batches: calls that arrive while the model is busy become its next batch."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -110,7 +110,7 @@ class AssayModel(ModelAPI):  # type: ignore[misc]
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput:
-        """Return the model's answer to one call of a solver or a scorer."""
+        """Return the model's answer to one call from a solver or a scorer."""
         from dataclasses import replace
 
         options = replace(options_of(config, self._usual), **self._chosen)

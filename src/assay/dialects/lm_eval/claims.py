@@ -1,4 +1,4 @@
-"""Recognise references and files that are tasks of lm-eval. No file is run."""
+"""Recognise task references and files that belong to lm-eval. No file is run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Recognise references and files that are tasks of lmms-eval. No file is run."""
+"""Recognise task references and files that belong to lmms-eval. No file is run."""
 
 from pathlib import Path
 
@@ -33,7 +33,10 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Return why a file is a task or a group of lmms-eval; None if it is not. Included files are considered, too."""
+    """Return the reason for treating a file as a task or a group of lmms-eval, or None.
+
+    Also read the files that it includes.
+    """
     if path.suffix not in (".yaml", ".yml") or not path.is_file():
         return None
     folder = LIBRARY.tasks_folder()

@@ -310,7 +310,7 @@ def _parts_of(
 
 
 def _without_blanks(url: str) -> str:
-    """Remove white space from a data URL, where endpoints ignore it."""
+    """Remove whitespace from a data URL, where endpoints ignore it."""
     if url.startswith("data:"):
         return "".join(url.split())
     return url

@@ -264,7 +264,7 @@ def _given_rows(
     dataset_name: str | None,
     split: str | None,
 ) -> "Dataset | DatasetDict":
-    """Return the rows of `--data` for a call of `load_dataset`: one split, or all splits without a `split`."""
+    """Return the rows of `--data` for a call to `load_dataset`: one split, or all splits without a `split`."""
     if split is None:
         return _given_splits(config, settings)
     is_other = dataset_name is not None and dataset_name != config.dataset_name

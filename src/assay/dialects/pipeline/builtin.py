@@ -124,7 +124,7 @@ def perplexity_as_upstream(
 ) -> Record:
     """Return perplexity and accuracy by upstream's rules.
 
-    A row with a `text` column is read as LAMBADA, and a row without a target counts as
+    A row with a `text` column is read as LAMBADA, and a row without a target is scored as
     correct.
     """
     rows: list[Row] = []
@@ -224,7 +224,7 @@ def generation(
 
     Its lines have `prompt`, `generated` and `reference`. The length is in tokens,
     counted by the model if possible. Under upstream's rules, and with a user's own
-    engine, the padding of short rows counts too.
+    engine, the padding of short rows is included in the length.
     """
     counts = isinstance(engine, Engine) and not is_upstream("pipeline")
     before = engine.written if counts else 0

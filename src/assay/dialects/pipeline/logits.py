@@ -1,4 +1,4 @@
-"""Likelihoods of single tokens: from logits, and as the lists of tokens that evaluators receive.
+"""Likelihoods of individual tokens: from logits, and as the lists of tokens that evaluators receive.
 
 Evaluators read logits from `engine.model`, but no model of assay returns logits for its
 whole vocabulary. Evaluators need only the probability of each following token. A row of

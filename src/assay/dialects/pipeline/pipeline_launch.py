@@ -51,7 +51,7 @@ class Evaluation:
 
     @property
     def reference(self) -> Reference:
-        """The reference under which the run lists its task: dataset, evaluator and settings."""
+        """The task reference in the manifest of the run: dataset, evaluator and settings."""
         return Reference(None, self.dataset, self.evaluator, self.settings)
 
     def run(self, watcher: Watcher | None = None) -> RunResult:

@@ -40,7 +40,7 @@ HINT = "`assay pipeline --list` prints all; --register FILE makes more known"
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The parts of a reference to a task. `make_task` chooses the parts that are missing."""
+    """The parts of a task reference. `make_task` chooses the parts that are missing."""
 
     file: str | None = None
     dataset: str | None = None
@@ -56,7 +56,7 @@ class Reference:
 
 
 def parse(text: str) -> Reference:
-    """Return the parts of a reference. Raise if its settings are not JSON."""
+    """Return the parts of a task reference. Raise if its settings are not JSON."""
     bare, mark, settings = text.partition("?")
     file: str | None = None
     names: str | None = bare
@@ -92,7 +92,7 @@ def tasks_of(
     text: str,
     run: RunOptions,
 ) -> Sequence[Task]:
-    """Return the tasks of a reference. Files given by `--register` are loaded first."""
+    """Return the tasks that a task reference names. Files given by `--register` are loaded first."""
     reference = parse(text)
     if not _registered_here:
         for file in run.register:

@@ -130,7 +130,7 @@ def evaluate_as_upstream(
 ) -> Record:
     """Run MMLU-Pro's questions and score them by upstream's rule.
 
-    The first letter A to J anywhere in the answer counts. By default, an answer has one
+    The first letter A to J anywhere in the answer is the chosen option. By default, an answer has one
     token.
     """
     lines = []

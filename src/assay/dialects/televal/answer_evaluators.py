@@ -31,11 +31,11 @@ TAKEN_FOR_CHINESE = (
     (0x2CEC, 0x2EBE),
     (0xF900, 0xFAFF),
 )
-"""Ranges of code points that are separate tokens: Chinese characters and many signs, up to U+FFFF."""
+"""Ranges of code points that are separate tokens: Chinese characters and many symbols, up to U+FFFF."""
 
 
 class SimpleTokenizer:
-    """Splits text into words and single Chinese characters, to search for a reference in an answer."""
+    """Splits text into words and individual Chinese characters, to search for a reference in an answer."""
 
     @staticmethod
     def is_punctuation(char: str) -> bool:
@@ -182,7 +182,7 @@ class OptionExtractor:
     ) -> str | None:
         """Return the letter that the answer `pred` chooses, or None if it cannot be read.
 
-        With `cushion`, a letter counts too if it is the only option letter in the answer.
+        With `cushion`, the only option letter in an answer is accepted without a declaration.
         """
         for pattern in (
             cls.WRONG_CLAIMS if cls.ASKS_FOR_WRONG.search(question) else cls.CLAIMS
@@ -408,7 +408,7 @@ class BuiltInEvaluator(Evaluator):
 
 @dataclass(frozen=True)
 class WithPunctuation:
-    """Scorer like `ExistsMatch`, with punctuation marks as tokens that must match, too."""
+    """Scorer like `ExistsMatch`, in which punctuation marks are tokens that must also match."""
 
     def __call__(
         self,
@@ -428,7 +428,7 @@ class WithPunctuation:
 
 
 def _with_marks(text: str) -> list[str]:
-    """Split a text into words, single Chinese characters and single punctuation marks."""
+    """Split a text into words, individual Chinese characters and punctuation marks."""
     tokens: list[str] = []
     word = ""
     for char in unicodedata.normalize("NFKC", text):

@@ -89,7 +89,7 @@ class Rule:
             _rule.reset(token)
 
     def kept(self) -> AbstractContextManager[None]:
-        """Return a context for a call of user code. It applies upstream's rules if they were chosen."""
+        """Return a context manager for calling user code. It applies upstream's rules if they were chosen."""
         return self.applied() if self.is_upstream else _NOTHING
 
 

@@ -306,7 +306,7 @@ def label_of(
     dataset: str,
     datasets: Sequence[str],
 ) -> str:
-    """Return the name of a task: `INFER_TASK.DATASET`, or only `INFER_TASK` if it has a single dataset."""
+    """Return the name of a task: `INFER_TASK.DATASET`, or only `INFER_TASK` if it has only one dataset."""
     if len(datasets) == 1:
         return name
     return f"{name}.{dataset}"

@@ -65,7 +65,7 @@ class CommandLine:
 
 @dataclass(frozen=True, slots=True)
 class StageTask(Task):
-    """A task of one stage (`infer` or `eval`), with the reference that a run records for it."""
+    """A task of one stage (`infer` or `eval`), with the task reference that a run records for it."""
 
     reference: str = ""
     notes: tuple[str, ...] = ()
@@ -84,13 +84,13 @@ class Stage:
     """Options of the command line that affect answers or verdicts. `None` means not set.
 
     Both stages have `model`, `eval_task` and `era`. `infer` has `save_pred_audio`,
-    `eval` has `save_dir` and `bsz`. Under upstream's rules `infer` has `bsz`, too,
+    `eval` has `save_dir` and `bsz`. Under upstream's rules, `infer` also has `bsz`,
     because a row without a key is identified by its number in its batch.
     """
 
     @classmethod
     def parse(cls, reference: str) -> "Stage":
-        """Read a reference such as `REGISTRY#infer/TASK/DATASET?{…}`, and return its stage."""
+        """Read a task reference such as `REGISTRY#infer/TASK/DATASET?{…}`, and return its stage."""
         registry, _, rest = reference.partition("#")
         path, _, options = rest.partition("?")
         parts = path.split("/")
@@ -109,7 +109,7 @@ class Stage:
         )
 
     def reference(self, dataset: str) -> str:
-        """Return the reference that a run records for the task of one dataset in this stage."""
+        """Return the task reference that a run records for the task of one dataset in this stage."""
         options = {
             name: value for name, value in self.options.items() if value is not None
         }
@@ -294,7 +294,7 @@ def tasks_of(
     reference: str,
     run: RunOptions,
 ) -> Sequence[Task]:
-    """Return the tasks for the reference of a stage, which a run recorded."""
+    """Return the tasks for the task reference of a stage, which a run recorded."""
     stage = Stage.parse(reference)
     return stage_tasks(stage, builder_of(stage, run))
 
@@ -450,6 +450,6 @@ def _as_stage_task(
     reference: str,
     notes: tuple[str, ...] = (),
 ) -> StageTask:
-    """Copy a task, and add the reference that a run records for it."""
+    """Copy a task, and add the task reference that a run records for it."""
     fields = {name: getattr(task, name) for name in Task.__dataclass_fields__}
     return StageTask(**fields, reference=reference, notes=notes)

@@ -50,7 +50,7 @@ class Evaluation:
     columns: Columns = field(compare=False)
     summarizers: tuple[object, ...] = field(default=("mean",), compare=False)
     batch_size: int = 1
-    """Number of lines in one call of an evaluator that takes lists; 1 for an evaluator of single predictions."""
+    """Number of lines in one call to an evaluator that takes lists; 1 for an evaluator that takes one prediction."""
     batches_of: str = ""
     """Digest of the prediction file, for an evaluator that takes lists.
 

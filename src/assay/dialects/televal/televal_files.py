@@ -188,7 +188,11 @@ def results_of(
 
 
 def _verdict(record: ScoreRecord) -> Fields:
-    """Return a result line's fields about the score: upstream's dictionary, an error, or the plain score."""
+    """Return the fields of a result line that describe the score.
+
+    They are the evaluator's result dictionary if there is one. Otherwise they are the
+    score, or the outcome and the reason for a row without one.
+    """
     if "result" in record.details:
         result: Fields = record.details["result"]
         return result
@@ -370,7 +374,7 @@ class Predictions:
     folder: Path = field(compare=False)
     """The folder for relative audio paths that do not exist in the working folder."""
     is_upstream: bool = False
-    """True to judge lines without an answer, too, as upstream does."""
+    """True to judge also lines without an answer, as upstream does."""
     abilities: Abilities = field(
         default=Abilities(frozenset({"text", "audio"}), frozenset({"text", "audio"})),
         compare=False,

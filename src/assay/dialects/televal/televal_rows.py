@@ -284,7 +284,7 @@ class Spoken:
 
 @dataclass(frozen=True)
 class Batches:
-    """The rows of a user's own dataset class, which yields lists of rows or single rows."""
+    """The rows of a user's own dataset class, which yields rows or lists of rows."""
 
     loader: Any
     is_upstream: bool = False

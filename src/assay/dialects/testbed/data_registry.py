@@ -65,7 +65,7 @@ def _register(
 
 
 def most_common_from_dict(dct: Iterable[Fields]) -> object:
-    """Return the most frequent `answer` in a list of annotations. In a tie, the first one counts."""
+    """Return the most frequent `answer` in a list of annotations. In a tie, return the first one."""
     answers = [entry["answer"] for entry in dct]
     return max(dict.fromkeys(answers), key=answers.count)
 
@@ -223,7 +223,7 @@ SHIPPED: Mapping[str, tuple[Function, Function]] = {
 
 
 def register() -> None:
-    """Register the retrievers and post-processes of all shipped datasets."""
+    """Register the retriever and the postprocessing function of each shipped dataset."""
     for name, (retriever, postprocess) in SHIPPED.items():
         register_dataset_retriever(name, retriever)
         register_postprocess(name, postprocess)

@@ -1,7 +1,7 @@
 """`datasets.load_dataset` for testbed files: assay runs loading scripts, the library loads anything else.
 
 Version 4 and later of the library refuse loading scripts. A call in the user's own file
-with the path of the folder counts as permission to run its script. Rows go to an Arrow
+with the path of the folder gives permission to run its script. Rows go to an Arrow
 file as the builder yields them, so that a dataset of any size can be opened.
 """
 

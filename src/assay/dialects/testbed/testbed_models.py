@@ -46,7 +46,7 @@ OPTIONS = {
 
 
 def model(reference: str, args: Fields) -> Model | None:
-    """Return the model of a testbed file; `None` if the file defines none and the reference selects none."""
+    """Return the model of a testbed file; `None` if the file defines none and the model reference selects none."""
     from .testbed_model_bases import ModelBase
 
     file, attribute = split_reference(reference)

@@ -65,7 +65,7 @@ class RetrievedTask(Task):
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks of a testbed file, dataset folder or tree of folders; `file.py:name` is a single one."""
+    """Return the tasks of a testbed file, dataset folder or tree of folders; `file.py:name` names one task."""
     file, dataset = split_reference(reference)
     path = Path(file).expanduser()
     force = run.dialect == "testbed"

@@ -196,7 +196,7 @@ class Accuracy:
 
     reading: Reading
     typed: bool = False
-    """True to compare predictions with an unprocessed column value; False to post-process the target, too."""
+    """True to compare predictions with an unprocessed column value; False to post-process also the target."""
     name: ClassVar[str] = "accuracy"
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -241,9 +241,9 @@ class GradTracker(_HookTracker):
 
 
 class LocalsTracker(TrackerBase):
-    """Records local variables of a method of the modules, at the time it returns.
+    """Records the local variables of one method of each tracked module, whenever the method returns.
 
-    `get(name)` returns the values.
+    `get(name)` returns the recorded values.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Split short texts into words, as in the Penn Treebank, and find the stems of words. No corpus is needed.
 
-Punctuation and endings such as `'s` and `n't` are words too. Slashes, hyphens and dots
+Punctuation and endings such as `'s` and `n't` are also words. Slashes, hyphens and dots
 inside a word do not split it.
 """
 

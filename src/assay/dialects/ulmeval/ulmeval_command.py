@@ -122,7 +122,10 @@ def _with_predictions(
     home: Path,
     stem: str,
 ) -> Pair:
-    """Return the pair for `--mode eval`. If there is a new prediction file, its answers replace the model."""
+    """Prepare a pair of model and dataset for `--mode eval`, which calls no model.
+
+    If there is a new prediction file, return the pair with its answers in place of the model.
+    """
     if isinstance(pair.model, Imported):
         return pair
     folder = home / f"{stem}.run"
@@ -199,7 +202,7 @@ def write_promised(
 ) -> list[str]:
     """Write a run's prediction file into today's folder, with a link in the parent folder. Return the file's digest.
 
-    Files that `evaluate` wrote there get links, too. Without answers, no file is
+    Files that `evaluate` wrote there also get links. Without answers, no file is
     written.
     """
     digests: list[str] = []

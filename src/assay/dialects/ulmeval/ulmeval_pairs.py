@@ -68,7 +68,7 @@ class Pair:
 
     @property
     def data(self) -> str | None:
-        """The path of an assay benchmark's table in `$LMUData`, under ULMEvalKit's name; None if it is missing."""
+        """The path of an assay benchmark's table in `$LMUData`, named as in ULMEvalKit; None if it does not exist."""
         is_ours = self.reference in {*BENCHMARKS.values(), "t2i_compbench"}
         if not is_ours or self.reference == self.dataset_name:
             return None
@@ -137,7 +137,7 @@ def _datasets(
     files: Mapping[str, UserFile],
     settings: Settings,
 ) -> dict[str, str]:
-    """Return the references of the datasets in an entry of `--data`, by name."""
+    """Return the task references for the datasets in an entry of `--data`, by name."""
     if is_reference(entry) or Path(entry).suffix == ".tsv":
         options = RunOptions(trust_pickle=settings.trust_pickle, dialect="ulmeval")
         path, attribute = split_reference(entry)
@@ -178,7 +178,7 @@ def _datasets(
 
 
 def built_in(name: str) -> str | None:
-    """Return assay's benchmark for a ULMEvalKit name, or None; under ULMEvalKit's own rules the name itself."""
+    """Return assay's benchmark for a dataset name of ULMEvalKit, or None. With ULMEvalKit's rules, return the name."""
     if upstreams_class(name) is not None:
         return name
     return assay_benchmark(name)
@@ -189,7 +189,7 @@ def _model(
     files: Mapping[str, UserFile],
     settings: Settings,
 ) -> tuple[str, Any]:
-    """Return a model's name and the model; for one of assay's own models, the name twice."""
+    """Return a model's name and the model, which is also its name if assay has it."""
     args = {"use_vllm": True} if settings.use_vllm else {}
     path, attribute = split_reference(entry)
     models: dict[str, tuple[Any, Path]] = {}

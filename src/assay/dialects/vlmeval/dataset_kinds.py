@@ -100,7 +100,7 @@ RATINGS = {
     "AMBER": "AMBER_rating",
     "VSR-zeroshot": "VSR_rating",
 }
-"""Rating functions, by a part of the dataset's name. The first matching part counts."""
+"""Rating functions, by a part of the dataset's name. The first matching part decides."""
 
 
 class ImageYORNDataset(ImageBaseDataset):

@@ -2,7 +2,7 @@
 
 This module also has the functions of `vlmeval.dataset.utils.multiple_choice`. Logs are
 in VLMEvalKit's format. A random letter is drawn only under VLMEvalKit's rules;
-otherwise, an answer that the judge cannot match to an option counts as none of the
+otherwise, an answer that the judge cannot match to an option is treated as none of the
 options.
 """
 

@@ -40,7 +40,7 @@ class Rules:
     name: RuleName
     """Name of these rules, which selects the function in `letters` that reads multiple choice."""
     yes_no: Literal["words", "substring"] = "words"
-    """How yes and no are read: as whole words, or as any part of the text, so that `Nothing` counts as no."""
+    """How yes and no are read: as whole words, or as any part of the text, so that `Nothing` is read as no."""
     protocol: str = ""
     """Suffix of protocol ids under these rules."""
     draws_letters: bool = False

@@ -382,7 +382,7 @@ class Imported(ImportedAnswers):
     def output_of(self, index: str) -> Output:
         """Return the text of a row as an output.
 
-        An empty string, or VLMEvalKit's failure message, counts as a failed request.
+        An empty string, or VLMEvalKit's failure message, becomes a failed request.
         """
         answer = self.predictions.get(index)
         if is_blank(answer) or FAILED in str(answer):
@@ -405,7 +405,7 @@ def new_prediction_file(
 
     `all_digests` has the digests of all files that runs in this folder read or wrote,
     `of_latest` those of the latest run. A file of an earlier run that was put into the
-    model's folder again after the latest run counts as new, too.
+    model's folder again after the latest run is also new.
     """
     new: list[Path] = []
     for file in prediction_files(home, stem, SUFFIXES):

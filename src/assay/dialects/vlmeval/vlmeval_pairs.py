@@ -73,7 +73,7 @@ class Pair:
     model_args: Fields = field(default_factory=lambda: EMPTY)
     generation: Fields = field(default_factory=lambda: EMPTY)
     data: str = ""
-    """The reference of the dataset, from which a run can be repeated; empty until the dataset is set."""
+    """The task reference of the dataset, from which a run can be repeated; empty until the dataset is set."""
     name: str = ""
     """The dataset's name in file names."""
 
@@ -277,7 +277,7 @@ def _model_by_name(
     name: str,
     flags: argparse.Namespace,
 ) -> Pair:
-    """Return the model for a name on the command line, by its reference in assay.
+    """Return the model for a name on the command line, by its model reference in assay.
 
     This is `file.py:name` for a registered file and `openai/name` for an endpoint. Raise if the name is unknown.
     """

@@ -58,7 +58,7 @@ NEED_THE_MODEL = (
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks of a reference.
+    """Return the tasks that a task reference names.
 
     It is `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's
     name.

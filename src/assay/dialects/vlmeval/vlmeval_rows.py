@@ -309,7 +309,7 @@ class RowsWithImages:
 
     @property
     def seekable(self) -> bool:
-        """True if single rows can be read without the previous ones."""
+        """True if a row can be read without reading those before it."""
         return self._table.seekable
 
     def rows(self) -> Iterator[Row]:

@@ -1,7 +1,7 @@
 """Scorers for VLMEvalKit benchmarks without their own class: option letters, and yes or no, also with a judge.
 
 No answer is drawn at random, unless VLMEvalKit's rules were chosen. An answer that
-neither the rules nor the judge can read counts as unparsed.
+neither the rules nor the judge can read is unparsed.
 """
 
 import random

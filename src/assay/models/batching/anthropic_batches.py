@@ -36,7 +36,7 @@ STATUSES = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""For each type of error in a results file, the HTTP status that a single request would have had."""
+"""For each type of error in a results file, the HTTP status of the same error outside a batch."""
 PAGE = 100
 MOST_PAGES = 100
 GONE = (404, 410)
@@ -109,7 +109,7 @@ class AnthropicBatches(BatchApi):
         return candidates[::-1]
 
     async def status(self, batch_id: str) -> BatchStatus:
-        """Return the state of a batch. A cancelled batch counts as ended."""
+        """Return the state of a batch. The state of a cancelled batch is ended."""
         reply = await self._get(f"messages/batches/{batch_id}")
         counts = mapping_in(reply, "request_counts")
         has_ended = reply.get("processing_status") == "ended"

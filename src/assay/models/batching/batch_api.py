@@ -222,7 +222,7 @@ def count_in(
     *names: str,
 ) -> int:
     """Return the sum of the counts under `names`. Counts may be numbers or digits as
-    text; other values count as 0.
+    text; other values are ignored.
     """
     total = 0
     for name in names:

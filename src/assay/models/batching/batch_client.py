@@ -1,6 +1,6 @@
 """Records the requests of an adapter instead of sending them, and later returns the replies of a batch.
 
-The requests of a batch therefore have the same bodies as single requests, and the same code reads the replies.
+The requests of a batch therefore have the same bodies as requests sent one by one, and the same code reads the replies.
 """
 
 import copy
@@ -98,12 +98,12 @@ class BatchedModel:
         self.model._client = self.client  # type: ignore[assignment]
 
     def record_next(self) -> None:
-        """Make the next call of the adapter record its request instead of sending it."""
+        """Make the next call from the adapter record its request instead of sending it."""
         self.client.recorded = None
         self.client.reply = None
 
     def answer_next(self, reply: BatchReply) -> None:
-        """Make the next call of the adapter read this reply instead of sending a request."""
+        """Make the next call from the adapter read this reply instead of sending a request."""
         self.client.reply = reply
 
     def recorded(self, output: Output) -> RecordedRequest | None:

@@ -143,7 +143,7 @@ def handles_padding(
 def _first_logits(model: "PreTrainedModel", inputs: Inputs) -> Sequence[Any]:
     """Return the logits of the first two generated tokens.
 
-    The second token is computed from the cache, so the cache is tested too.
+    The second token is computed from the cache, so the cache is also tested.
     """
     import torch
 
@@ -159,7 +159,7 @@ def _first_logits(model: "PreTrainedModel", inputs: Inputs) -> Sequence[Any]:
 
 
 def _shapes(inputs: Inputs, can_pad: bool) -> Any:
-    """Return what inputs must have in common to be joined: names and shapes of their tensors."""
+    """Return the names and shapes of tensors, which must be equal for inputs that are joined into a batch."""
     can_pad = can_pad and "input_ids" in inputs and "attention_mask" in inputs
     shapes = []
     for name, value in sorted(inputs.items()):

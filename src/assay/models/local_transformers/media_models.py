@@ -1,8 +1,8 @@
 """Models with image or audio input: vision-language, audio-language and speech-to-text.
 
 Common prefixes, including media, are computed once if a test on the model shows that
-this is correct. Otherwise similar prompts go through the model's own `generate`
-together if nothing is sampled. The batch size does not change answers, except for
+this is correct. Otherwise the model's own `generate` answers each prompt, or a batch of
+similar prompts if decoding is greedy. The batch size does not change answers, except for
 rounding in half precision.
 """
 

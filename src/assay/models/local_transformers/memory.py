@@ -65,7 +65,7 @@ def free_bytes(device: object) -> int:
 
     kind = str(device).partition(":")[0]
     if kind == "cuda":
-        # Memory that torch reserved but does not use is free, too.
+        # Memory that torch reserved but does not use is also free.
         reserved = torch.cuda.memory_reserved(device)
         unused = reserved - torch.cuda.memory_allocated(device)
         free, _ = torch.cuda.mem_get_info(device)

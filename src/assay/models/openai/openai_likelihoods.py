@@ -1,6 +1,6 @@
 """Likelihoods of given texts from an endpoint that reports the log-probability of each input token.
 
-A token across the border between context and continuation belongs to the continuation, and so do blanks at the end of
+A token across the border between context and continuation belongs to the continuation, and so do spaces at the end of
 the context. Servers insert tokens before a text, so the border is counted from the end.
 """
 
@@ -20,7 +20,7 @@ LIST_REFUSED = frozenset({400, 415, 422, 500, 501})
 """Statuses with which servers reject a list of prompts."""
 _SPELLED_IN_BYTES = re.compile("bytes:|<0x|\N{REPLACEMENT CHARACTER}")
 _BLANKS = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n"})
-"""Characters that tokenizers write for blanks and line breaks, each with the character it represents."""
+"""Characters that tokenizers write for spaces and line breaks, each with the character it represents."""
 WITHOUT_TOPS = (
     "the server reports no `top_logprobs`, so its echo could not be checked, "
     "and no answer counts as the one greedy decoding would give"
@@ -108,7 +108,7 @@ def choices_of(answer: object, count: int) -> Choices | None:
 
 
 def single_choices(answers: Sequence[Any]) -> Choices:
-    """Return the single choice of each reply, for requests with one prompt each."""
+    """Return the only choice of each reply, for requests with one prompt each."""
     choices: list[Mapping[str, Any]] = []
     for answer in answers:
         read_choices = choices_of(answer, 1)
@@ -199,7 +199,7 @@ def texts_of(request: Request) -> list[str]:
 
 
 def _weighed_parts(request: Request) -> list[str]:
-    """Return the scored part of each text: all of it, or the continuation and the blanks directly before it."""
+    """Return the scored part of each text: all of it, or the continuation and the spaces directly before it."""
     prompt = request.prompt
     if prompt.rolling:
         return [prompt.text]
@@ -371,7 +371,7 @@ def _begins(
         for token in tokens[:-1]:
             begins.append(begins[-1] + len(token))
         return begins
-    # Partial characters are written as bytes and blanks as marks: the tokens do not join to the
+    # Partial characters are written as bytes and spaces as marks: the tokens do not join to the
     # text, but offsets are right.
     if isinstance(offsets, Sequence) and _fit(offsets, tokens, text):
         return [int(offset) for offset in offsets]

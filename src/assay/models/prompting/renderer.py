@@ -67,7 +67,7 @@ class Around:
     def opens_at_once(self) -> str | None:
         """Return the marker that opens each turn if it directly follows a turn that was not closed, else None."""
         # The opener is the first marker that the answer's turn contains, too, since nothing can be closed before it
-        # is opened. A marker of a single role does not count: it closes the previous turn, or ends answers.
+        # is opened. A marker of only one role is ignored: it closes the previous turn, or ends answers.
         opener = next(
             (
                 marker
@@ -257,7 +257,7 @@ class Renderer:
     ) -> list[Pair]:
         if not text:
             return [self._alone(continuation) for continuation in continuations]
-        # As in lm-eval, blanks before the seam belong to the continuation, also after the header of a chat turn.
+        # As in lm-eval, spaces before the boundary belong to the continuation, also after the header of a chat turn.
         bare = text.rstrip()
         blank = text[len(bare) :]
         if not bare:
@@ -414,7 +414,7 @@ class Renderer:
             fault = "the chat template closes no turn: the name of the next one follows its words at once"
             faults.append(PromptFault("unclosed_turn", fault))
         for stop in stops:
-            # A blank line ends many answers and is no sign of turns.
+            # A blank line ends many answers and does not indicate turns.
             if stop.strip() and stop in around.at_end and not around.ends_answer(stop):
                 fault = f"the stop string {stop!r} is part of what the chat template writes before the answer"
                 faults.append(PromptFault("stop_in_template", fault))

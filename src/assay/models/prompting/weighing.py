@@ -77,7 +77,7 @@ def weigh_planned(
     planned: Sequence[tuple[Request, Planned]],
     weigh: Callable[[Sequence[Pair]], Sequence[Likelihood]],
 ) -> list[Output]:
-    """Score the pairs of all requests in one call of `weigh`, and return one output per request."""
+    """Score the pairs of all requests in one call to `weigh`, and return one output per request."""
     all_pairs: list[Pair] = []
     for _, plan in planned:
         if not isinstance(plan, Output):

@@ -1,1 +1,1 @@
-"""Specialists: real models for one task each, behind the same interface as all models. None of them chats."""
+"""Specialists: models for one task each, such as OCR, with the same interface as all models. None of them chats."""

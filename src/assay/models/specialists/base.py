@@ -1,6 +1,7 @@
-"""The base of all specialists: one request at a time, loading on first use, and calls of system programs.
+"""Base class of specialists: models for one task, such as speech recognition or OCR, and functions to run programs.
 
-Most ignore sampling settings such as a temperature. If several candidates are requested, a specialist without
+A specialist is loaded on first use and answers one request at a time. Most ignore sampling
+settings such as a temperature. If several candidates are requested, a specialist without
 randomness repeats its answer.
 """
 

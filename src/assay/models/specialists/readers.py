@@ -80,7 +80,7 @@ class Tesseract(Specialist):
 class RapidOcr(Specialist):
     """RapidOCR (PP-OCRv4, with weights in the wheel), on one thread. Each detected piece of text becomes one line.
 
-    It reads Chinese and Latin letters and often drops the blanks between words, so compare without blanks.
+    It reads Chinese and Latin letters. It often drops the spaces between words, so ignore them in comparisons.
     """
 
     abilities = READS

@@ -33,7 +33,7 @@ FRAME_SECONDS = 0.02
 PAUSE_SECONDS = 0.16
 """Minimum length in seconds of a pause at which a recording may be cut. Loudness is averaged over this time."""
 PAUSE_LEVEL = 0.2
-"""The highest loudness that still counts as a pause, relative to the loudness of the speech."""
+"""The highest loudness that is treated as a pause, relative to the loudness of the speech."""
 SILENCE_LEVEL = 0.002
 SILENCE_PART = 0.02
 """A piece is silent if it is below `SILENCE_LEVEL` and below this share of the recording's speech level.
@@ -270,7 +270,10 @@ class Moonshine(Recogniser):
     engine: ClassVar[str] = "MoonshineEngine"
     ranges: ClassVar[Ranges] = {**Recogniser.ranges, "silence_seconds": (0, 10)}
     vad_threshold: float = 0.0
-    """Above 0, a speech detector splits the clip first. Short pieces then produce words that were not spoken."""
+    """Minimum score for Moonshine's speech detector to treat audio as speech, which splits the clip. 0: do not split.
+
+    If the clip is split, short pieces produce words that were not spoken.
+    """
     silence_seconds: float = 0.5
     """Seconds of silence added at both ends, because clips of one or two words are misrecognised without it.
 

@@ -36,7 +36,7 @@ class WorkerHung(ModelError):
 
 
 class WorkerUnfit(ModelError):
-    """Raised if the process did not start, or its class could not be built, so that another try would fail, too."""
+    """Raised if the process did not start, or its class could not be built, so that another attempt would also fail."""
 
 
 class WorkerProcess:

@@ -67,7 +67,7 @@ class Request:
         return [_image(data) for data in self.media("image")]
 
     def image(self) -> PillowImage:
-        """Return the single image of the request."""
+        """Return the only image of the request."""
         images = self.images()
         if len(images) != 1:
             raise ValueError(f"takes one image at a time, got {len(images)}")

@@ -1,9 +1,10 @@
 """Answer requests from the journal, the cache or the model, and write each answer to disk.
 
-Rows, drivers and judges all ask through this module. It searches the journal by sample and epoch, then by request
-key, then the cache that runs share. If none of them has the answer, it asks the model through a scheduler or
-replicas. Each answer is written to disk before it is judged. Tokens, notes and failures are counted here, so that
-they count alike for all three callers.
+The requests of rows, drivers and judges are all answered here. It searches the journal
+by sample and epoch, then by request key, then the cache that runs share. If none of
+them has the answer, it asks the model through a scheduler or replicas. Each answer is
+written to disk before it is judged. Tokens, notes and failures are counted here, so
+that they count alike for all three callers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -58,7 +59,7 @@ class Asking:
     role: str = ""
     """The role of a helper model, such as `judge`; empty for the model that is evaluated."""
     may_ask: bool = True
-    """False if the model must not be called, so that a failure in an earlier run counts as the answer."""
+    """False if the model must not be called, so that a failure in an earlier run is used as the answer."""
     spending: SpendingLimit | None = None
     """The limit set by `--budget`; None if there is none."""
     prices: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -275,7 +276,7 @@ class Asking:
     def _failures(self) -> dict[str, Answered]:
         """Return the failed requests of an earlier run by key.
 
-        A run that must not ask the model counts them as answers.
+        A run that must not call the model uses them as answers.
         """
         rounds = (answer for stored in self.index.answers.values() for answer in stored)
         return {
@@ -293,7 +294,7 @@ def think_tags_of(
     """Return how reasoning is marked in the answers of a model.
 
     A task with the protocol of another system keeps the text as that system does. Otherwise the option `think_tags`
-    counts, then the attribute of the model with the same name. If neither is set, all known forms are recognised.
+    is used, or else the attribute of the model with the same name. If neither is set, all known forms are recognised.
     """
     if "@upstream" in protocol:
         return False

@@ -30,7 +30,7 @@ from .work import Job
 LONGEST_SILENCE = 3600.0
 """Seconds for which failed calls to the service are retried. The batch continues meanwhile."""
 LOOKS = 3
-"""Number of times that the service's list of batches is read before a batch counts as not created.
+"""Number of times that the service's list of batches is read before a batch is assumed not to exist.
 
 The batch may appear in the list late.
 """

@@ -1,8 +1,9 @@
 """The scheduler keeps one model busy.
 
-A model whose `generate` is a coroutine receives single requests, many at once. Any other model receives batches in a
-separate thread. A batch has the declared `batch_size`, else as many requests as take about 20 ms, so that a killed
-run loses no more work than that. The next batch is prepared while the model works.
+A model whose `generate` is a coroutine receives one request per call, with many calls
+at once. Any other model receives batches in a separate thread. A batch has the declared
+`batch_size`, else as many requests as take about 20 ms, so that a killed run loses no
+more work than that. The next batch is prepared while the model works.
 """
 
 import asyncio
@@ -119,7 +120,7 @@ class Scheduler:
         sink: Sink,
         threads: Threads | None,
     ) -> None:
-        """Send single requests to an asynchronous model until no jobs are left."""
+        """Send requests one by one to an asynchronous model until no jobs are left."""
         while True:
             jobs = work.take(1)
             if not jobs:

@@ -154,7 +154,7 @@ class Work:
         self._ready.append(job)
 
     def again(self, job: Job) -> None:
-        """Queue a job to be sent again. It still counts as in flight."""
+        """Queue a job to be sent again. It remains in flight."""
         self._ready.append(job)
         self.finished(1)
 

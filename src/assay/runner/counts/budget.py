@@ -28,7 +28,7 @@ NOT_COUNTED = frozenset({"data", MISSING})
 
 
 class ErrorBudget:
-    """Counts infrastructure errors. Wrong answers, bad rows and missing predictions never count."""
+    """Counts infrastructure errors. Wrong answers, bad rows and missing predictions are not counted."""
 
     def __init__(self, policy: str) -> None:
         self.errors = 0
@@ -114,7 +114,7 @@ class ErrorBudget:
     ) -> None:
         """Record the success or failure of a scorer; `fault` is its error message, or empty.
 
-        Raise if all its first scores failed at one line of a user's file, because the others would fail there, too.
+        Raise if all its first scores failed at one line of a user's file, because the others would also fail there.
         """
         if self._share is None or scorer in self._scoring:
             return

@@ -16,7 +16,7 @@ from ..scoring.scoring import Scoring
 FEW_WORDS = 4
 LONG_WORD = 24
 LONG_HAN = 8
-"""Minimum length of a target that counts as long in a script without blanks, such as Chinese."""
+"""Minimum length of a long target in a script without spaces, such as Chinese."""
 
 
 class Leaks:
@@ -75,7 +75,7 @@ class Leaks:
 
 
 def transcript_leak(sample: Sample) -> DataError:
-    """Return the error for a prompt that contains the transcript of its own recording."""
+    """Return the error for a prompt that contains the transcript of its recording."""
     return DataError(
         f"the transcript of sample {sample.id!r} occurs in its prompt",
         fix="show the model the recording alone (--columns input=), or a template without the transcript",

@@ -1,7 +1,7 @@
 """Tokens, seconds and cost, summed over all requests, and the limit that `--budget` sets.
 
 `--budget` limits the money, time or tokens that a run may spend before it sends no more requests. The spending of
-earlier sessions of a resumed run counts, too. If backends do not report the cost of an answer, the limit cannot be
+earlier sessions of a resumed run is included. If backends do not report the cost of an answer, the limit cannot be
 checked, and the run stops at its first answer rather than overspend.
 """
 

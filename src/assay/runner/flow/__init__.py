@@ -1,1 +1,1 @@
-"""Run the rows, drivers and judges of each task × model, in one session."""
+"""Run planned tasks in one session: send their requests and score the answers, also with judges."""

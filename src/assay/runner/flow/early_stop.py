@@ -93,7 +93,7 @@ class EarlyStop:
             yield f"{name}: --until {rule} was not reached: all {plural(samples, 'sample')} asked"
 
     def _is_complete(self, sample: int, epochs: int) -> bool:
-        """Return True if all epochs of a sample have a score. A bad row needs only its single score line."""
+        """Return True if all epochs of a sample have a score. A bad row has only one score."""
         if sample in self._left_out:
             return sample * epochs in self._pending
         return all(sample * epochs + epoch in self._pending for epoch in range(epochs))

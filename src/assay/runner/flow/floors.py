@@ -37,7 +37,7 @@ def tasks_with_floors(
     options: RunOptions,
     planned_tasks: Sequence[PlannedTask],
 ) -> tuple[list[PlannedTask], list[str]]:
-    """Return the planned tasks to measure floors for, without duplicates, and notes on tasks without a floor."""
+    """Return the planned tasks whose floors are measured, without duplicates, and notes on tasks without a floor."""
     chosen: dict[str, PlannedTask] = {}
     notes: list[str] = []
     if options.floors == "off" or options.predict_only:

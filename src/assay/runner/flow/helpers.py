@@ -197,7 +197,7 @@ class Helpers:
         scorings: Sequence[Scoring],
         say: Callable[[str], None] | None = None,
     ) -> list[str]:
-        """Test whether each judge falls for canaries, answers that only demand the top grade. Return notes by judge.
+        """Test whether each judge falls for canaries, answers that only ask for the top grade. Return notes by judge.
 
         The calls are stored as `TASK#canary`.
         """

@@ -154,7 +154,7 @@ class ToolRounds:
         return None
 
     def continue_with(self, job: Job, output: Output) -> None:
-        """Run the calls of an answer and queue the next round, or score the sample."""
+        """Run the tool calls in an answer and queue the next round, or score the sample."""
         at_work = self._open[job.sample.id, job.epoch]
         self._start(self._after_answer(at_work, job, output))
 
@@ -217,7 +217,7 @@ class ToolRounds:
         return at_work
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine concurrently with requests. The work counts as unfinished until the coroutine ends."""
+        """Run a coroutine concurrently with requests. The run does not end before the coroutine does."""
         queue = self._run.work
         if queue is not None:
             queue.hold()
@@ -286,7 +286,7 @@ class ToolRounds:
         job: Job,
         output: Output,
     ) -> None:
-        """Run the calls of a new answer and queue the next round, or score the sample."""
+        """Run the tool calls in a new answer and queue the next round, or score the sample."""
         judged.set((job.sample.id, job.epoch))
         try:
             following = await self._next(at_work, job, output)
@@ -417,7 +417,7 @@ class ToolRounds:
     def _recorded_results(
         self, job: Job
     ) -> tuple[tuple[ToolResult, ...] | None, float]:
-        """Return the recorded results for the calls of this answer, or None, and their seconds."""
+        """Return the recorded results for the tool calls in this answer, or None, and their seconds."""
         stored = self._recorded.answers.get((job.sample.id, job.epoch), ())
         if job.round >= len(stored):
             return None, 0.0

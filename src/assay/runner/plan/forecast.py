@@ -14,7 +14,7 @@ LARGEST_COUNTED = 64 * 1024 * 1024
 LARGEST_READ = 8 * 1024 * 1024
 MOST_READ = 1000
 TRIAL = 10
-"""Largest run that counts as a test of the setup, and gets no note about too few samples."""
+"""Largest number of samples in a run that is treated as a test of the setup, and gets no note about too few samples."""
 WIDEST = 0.1
 """Half-width of the widest interval, or smallest difference, that is still useful: 10 points."""
 DIFFER = 0.2

@@ -261,7 +261,10 @@ def _file_among_options(rows: Sequence[Sample]) -> str:
 def _word_notes(
     targets: Sequence[str], scorers: Sequence[tuple[str, Any]]
 ) -> Iterator[str]:
-    """Yield notes on scorers that find no words in targets: in those of another script, or of punctuation alone."""
+    """Yield notes on word-based scorers that cannot split the targets into words.
+
+    This happens if targets are in a script other than Latin, or consist of punctuation and articles only.
+    """
     from ...scorers.text.normalize_text import squad_words
 
     options = dict(scorers)

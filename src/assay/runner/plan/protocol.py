@@ -267,6 +267,6 @@ def _setting(name: str, value: object) -> str:
 
 def _word(label: str) -> str:
     """Return a label without the characters that separate names in other programs, such
-    as blanks, commas and bars.
+    as spaces, commas and bars.
     """
     return re.sub(r"[^\w.=:^@%+-]+", "_", label)[:LABEL_CHARACTERS]

@@ -347,8 +347,8 @@ def _first_prompts(planned: PlannedTask) -> Iterator[tuple[Sample, Prompt]]:
 def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
     """Return True if each prompt contains the transcript of its recording, and none of the other transcripts.
 
-    The transcript may be a single word. A prompt that lists all words that may be spoken contains the other
-    transcripts, too.
+    The transcript may be a single word. A prompt that lists all words that may be spoken also contains the
+    other transcripts.
     """
     transcripts = {str(sample.target).strip().casefold() for sample, _ in prompts}
     return len(transcripts) > 1 and all(

@@ -16,7 +16,10 @@ from .planned_task import PlannedTask
 
 CI, DECIDED = "ci", "decided"
 NARROWEST = 0.002
-"""Smallest half-width or margin that the rule accepts. Its confidence sequences use a grid that allows no less."""
+"""Smallest half-width or margin that the rule accepts.
+
+The grid on which confidence sequences are computed is too coarse for smaller ones.
+"""
 FIX = "ci=0.02, or decided with --baseline RUN"
 
 

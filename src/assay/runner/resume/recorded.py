@@ -54,7 +54,11 @@ def check_settings(
     *,
     asks_model: bool,
 ) -> None:
-    """Raise if an option of another user's run gives that run more access."""
+    """Raise if another user's run has options that need this user's consent on the command line.
+
+    They are those that widen its access (`WIDENING`), and those that determine where an API key
+    is sent. `changes` has the options from the command line.
+    """
     if gate is None:
         return
     for name in WIDENING:

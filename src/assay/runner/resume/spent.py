@@ -57,8 +57,8 @@ def seconds_before(
     writer: RunWriter,
     manifest: Mapping[str, Any],
 ) -> float:
-    """Return the duration of the earlier runs in seconds. For a killed run, its last
-    journal line counts as its end.
+    """Return the duration of the earlier runs in seconds. A killed run is assumed to have
+    ended at its last journal line.
     """
     noted = manifest.get(SECONDS)
     if isinstance(noted, (int, float)):

@@ -172,7 +172,7 @@ class Scoring:
         return self._without_tools(score, sample, output)
 
     def _limited(self, score: Score, limit: Outcome) -> Score:
-        """Return the score with a `limit` outcome. The output so far was scored, and the value counts."""
+        """Return the score with a `limit` outcome. The output so far was scored, and the value is used."""
         if score.outcome in UNRESOLVED:
             return score
         value: Any = _counted(score, self.scale)
@@ -230,12 +230,12 @@ class Scoring:
 
     @property
     def higher_is_better(self) -> bool:
-        """True if higher values are better, unless a single named value declares otherwise."""
+        """True if higher values are better. A named value may have a different direction."""
         return self.scale.higher_is_better
 
     @property
     def bounds(self) -> Bounds:
-        """Lowest and highest possible value, unless a single named value declares otherwise."""
+        """Lowest and highest possible value. A named value may have different bounds."""
         return self.scale.bounds
 
     def broken(self, error: BaseException, sample: Sample) -> Score:
@@ -335,8 +335,8 @@ class NoHelper(GivenModel):
 def outcome_without_answer(output: Output) -> Outcome | None:
     """Return the outcome of an output without an answer; `None` if it has one.
 
-    A content filter may have removed all of it (`refused`), or the model may only have reasoned. An empty text counts
-    as an answer.
+    A content filter may have removed all of it (`refused`), or the model may only have reasoned. An empty text is
+    an answer.
     """
     if was_filtered(output):
         return Outcome.REFUSED
@@ -493,7 +493,8 @@ def _mean(
 ) -> float | dict[str, float] | None:
     """Return the mean of each named value over the candidates that have it.
 
-    A single number counts for all names. If there are only single numbers, return their mean; None if there are none.
+    A candidate with one number has it for all names. If all candidates have one number, return their mean; None if
+    there are none.
     """
     names = dict.fromkeys(
         name for value in values if isinstance(value, Mapping) for name in value
@@ -518,7 +519,7 @@ def _mean(
 
 
 def _first(value: float | Mapping[str, float] | None) -> float | None:
-    """Return the single value, or the first of several."""
+    """Return the value, or the first of several."""
     if isinstance(value, Mapping):
         return next(iter(value.values()), None)
     return value

@@ -1,6 +1,6 @@
 """Convert the return value of a driver, which does its own scoring, to rows of the results table.
 
-The scores of single samples are not known, so these numbers have no interval. The exception is a share with its
+The scores of individual samples are not known, so these numbers have no interval. The exception is a share with its
 counts: `accuracy` with `correct` and `total` has the interval of a share, and bounds for samples that could not be
 judged.
 """

@@ -137,7 +137,7 @@ def _count(
     progress: TaskProgress,
     outcome: str,
 ) -> int:
-    """Return the number of samples with an outcome. Each counts once, not once for each scorer."""
+    """Return the number of samples with an outcome. Each is counted once, not once for each scorer."""
     count = 0
     for result in results:
         if result.task == progress.task and result.model == progress.model:

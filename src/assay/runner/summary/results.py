@@ -241,7 +241,7 @@ def set_level_results(
 ) -> list[Result]:
     """Return the results of a set-level scorer: for each value that it returned, the mean over the sets.
 
-    There are no intervals, since the scores of single samples are not known.
+    There are no intervals, since the scores of individual samples are not known.
     """
     outcomes = {outcome: count for outcome, count in outcomes.items() if count}
     lost = sum(count for outcome, count in outcomes.items() if outcome in UNRESOLVED)

@@ -202,7 +202,7 @@ def _reference(
     entry: str,
     path: Path,
 ) -> str:
-    """Resolve a reference from the folder of the file, if it exists there."""
+    """Return a task reference as a path in the folder of the file, if it exists there."""
     is_here = (
         is_reference(entry) and (path.parent / split_reference(entry)[0]).is_file()
     )

@@ -58,7 +58,7 @@ def with_shots(
     task: Task,
     shots: int | None,
 ) -> Task:
-    """Return the task with the number of shots in its reference, such as 3 in `gsm8k|3`."""
+    """Return the task with the number of shots in its task reference, such as 3 in `gsm8k|3`."""
     if shots is None:
         return task
     fewshot = replace(task.fewshot, num=shots)

@@ -1,6 +1,6 @@
-"""Convert a user's reference to `Task`s.
+"""Convert task references from users to `Task` objects.
 
-A reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a data file, a
+A task reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a data file, a
 folder of shards, a YAML task, or a Python file. Other files are passed to the recognisers that other packages
 register.
 
@@ -58,7 +58,7 @@ MOST_LISTED = 8
 def find_subset(name: str) -> Task | None:
     """Return the task for a name that consists of a shipped task and a subset, such as `mmlu_anatomy`; else None.
 
-    The longest shipped name that begins it counts, and the task must have tags.
+    The longest shipped name that it begins with is the task, which must have tags.
     """
     folded = folded_value(name)
     for alias, task_name in OTHER_NAMES.items():
@@ -128,7 +128,10 @@ def resolve_tasks(
     reference: object,
     run: RunOptions,
 ) -> list[Task]:
-    """Return the tasks of a reference, with the run's own template and scorers applied."""
+    """Return the tasks that a task reference names, such as `mmlu` or `tasks.py:name`.
+
+    The template and the scorers of the run's options replace those of the tasks.
+    """
     try:
         tasks = _find(reference, run)
     except PartlyRead as error:
@@ -158,7 +161,7 @@ def _find(
     reference: object,
     run: RunOptions,
 ) -> list[Task]:
-    """Return the tasks of a reference as their authors wrote them."""
+    """Return the tasks that a task reference names, without the overrides of the run."""
     if isinstance(reference, (Task, Suite)) or not isinstance(reference, str):
         return _expand(reference, "a task", run)
     name, shots = _split_shots(reference)
@@ -205,7 +208,7 @@ def _registered(
 
 
 def _from_file(name: str) -> Task | None:
-    """Return the task of a YAML file, a data file or a hub dataset; None if the reference is none of these."""
+    """Return the task of a YAML file, a data file or a hub dataset; None if the task reference is none of these."""
     path = Path(name).expanduser()
     if path.suffix in (".yaml", ".yml") and path.is_file():
         _refuse_name_of_another_tool(name)
@@ -293,7 +296,7 @@ def _call(
     function: Callable[[], T],
     where: str,
 ) -> T:
-    """Call a function that returns tasks. Its errors name its file."""
+    """Call a user's function that returns tasks. Convert its exceptions to errors with `where`, its file."""
     try:
         return function()
     except AssayError:

@@ -179,7 +179,7 @@ class LetterReader(TextReader):
 
     def verdict(self, start: int = 0) -> Extraction | None:
         """Return the only option called right after the word `start`, or after the last
-        correction ("wait") behind it.
+        correction ("wait") that follows it.
         """
         indexes = []
         for match in VERDICT.finditer(self.classes, start):

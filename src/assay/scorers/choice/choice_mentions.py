@@ -18,7 +18,7 @@ HEAD_CHARS, TAIL_CHARS = 4_000, 24_000
 """Characters read at the beginning and at the end of a longer output, so that 1 MB of noise takes little time."""
 _CHINESE_JAPANESE_KOREAN = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 DENSE = _CHINESE_JAPANESE_KOREAN + "\u0e01-\u0e5b"
-"""Characters of scripts that put no blanks between words, such as Thai."""
+"""Characters of scripts that put no spaces between words, such as Thai."""
 
 _INVISIBLE = re.compile(
     "[\0-\x08\x0b-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\ufeff\ue000-\uf8ff]"
@@ -382,7 +382,7 @@ def _is_unit(
     end: int,
     start: int,
 ) -> bool:
-    """Return True if the letter is a unit, because a number and a blank precede it: "10 A", "$10^{-12}$ g"."""
+    """Return True if the letter is a unit, because a number and a space precede it: "10 A", "$10^{-12}$ g"."""
     if start - 1 <= end or plain[start - 1] != " ":
         return False
     return plain[end:start].rstrip(" $}")[-1:].isdigit()

@@ -19,7 +19,7 @@ _BLANKED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _DECLARED = re.compile(r"answer\s+is\s+\**([ABCD])", re.IGNORECASE)
 """Matches a declared letter, "answer is X".
 
-As in VLMEvalKit, the first match counts and letters after D are ignored.
+As in VLMEvalKit, the first match is used and letters after D are ignored.
 """
 _REJECTIONS = (
     "Sorry, I can't help with images of people yet.",

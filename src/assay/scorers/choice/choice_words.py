@@ -156,7 +156,7 @@ LANGUAGES = (
     *("en", "es", "pt", "it", "fr", "de", "nl", "sv", "ru", "uk"),
     *("pl", "cs", "tr", "vi", "id", "ar", "hi", "zh", "ja", "ko", "th"),
 )
-"""The word files in the order in which they are read. If a word has two classes, the first one counts."""
+"""The word files in the order in which they are read. If a word has two classes, the first one is used."""
 WORDS = Path(__file__).with_name("words")
 
 _SIGN_CLASSES = {
@@ -271,7 +271,7 @@ HEADING = re.compile(
     f"{SENTENCE_BEGINS}({none_of(f'LETTER COLON {ENDS}')}*{_HEADING_NOUN}{any_of('FILLER IS WOULD COLON')}*)"
     f"({any_of('LINE PARAGRAPH')}+)"
 )
-r"""A heading and the line break after it, which counts as a colon: "The correct answer is\
+r"""A heading and the line break after it, which is read as a colon: "The correct answer is\
 B"."""
 
 

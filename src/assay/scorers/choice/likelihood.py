@@ -2,7 +2,7 @@
 
 `acc` takes the most probable continuation, `acc_norm` divides by the characters of the option, `acc_bytes` by its
 UTF-8 bytes, and `acc_pmi` subtracts the likelihood of the option without the question. Letters have only `acc`,
-because all have the same length. The blank before an option belongs to the continuation but does not count for its
+because all have the same length. The space before an option belongs to the continuation but does not count for its
 length. If several options are equally probable, the first one is taken, as in other systems; `ties` in the details
 records this, and the table counts it.
 
@@ -106,7 +106,7 @@ class ChoiceLikelihood:
         choices: Sequence[str],
         output: Output,
     ) -> Sequence[str]:
-        """Return the texts whose likelihood was computed, without their leading blank."""
+        """Return the texts whose likelihood was computed, without their leading space."""
         continuations: Sequence[str] = output.details.get("continuations", ())
         if len(continuations) >= len(choices):
             return [text.removeprefix(" ") for text in continuations[: len(choices)]]
@@ -181,7 +181,7 @@ def _best(column: Sequence[float]) -> tuple[int, int]:
 
 
 AROUND = " \t\n▁Ġ().:*[]\"'"
-"""Characters that may surround a letter in a token: blanks, tokenizer marks, brackets and dots."""
+"""Characters that may surround a letter in a token: spaces, tokenizer marks, brackets and dots."""
 
 
 @scorers.register("first_token")

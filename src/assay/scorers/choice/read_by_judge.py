@@ -1,9 +1,9 @@
-"""Let a model read which option an answer chooses, for answers that no rule can read or to check the rules.
+"""Let a model read which option an answer chooses, instead of the rules of `choice_rules`.
 
 The model has the role `judge`. It gets the options and the answer, but neither the
-question nor the right letter, and replies with one letter or NONE. Its calls are in the
-journal, and its name is in the protocol id. The rules are not used in addition: NONE is
-`unparsed`, and any other reply is a `judge_error`.
+question nor the right letter, and replies with one letter or NONE. NONE makes the answer
+`unparsed`, and any other reply is a `judge_error`. The model's calls are in the journal,
+and its name is in the protocol id.
 """
 
 import re

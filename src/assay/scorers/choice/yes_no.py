@@ -40,7 +40,7 @@ class YesNo:
 
     rule: Rule = "words"
     """How the answer is read. `words`: exactly one of the two words occurs (MME and POPE in VLMEvalKit).
-    `substring`: the same inside words, so that `Nothing` counts as no, as in VLMEvalKit in 2023. `pope_official`:
+    `substring`: the same inside words, so that `Nothing` is read as no, as in VLMEvalKit in 2023. `pope_official`:
     no if the first sentence has no, No or not, *else yes*. `mme_official`: one of the words is in the first four
     letters. `lmms_eval`: the answer is that word and nothing else, as in lmms-eval's POPE.
     """

@@ -66,9 +66,10 @@ def _closing_of(
 ) -> re.Match[str] | None:
     """Return the fence that closes a block; None if the block ends with the text.
 
-    By CommonMark, it has the character of the opening fence, at least as many of them and no words, and is indented by
-    at most 3 columns more. If the code before it is not Python, as within a docstring, the first fence counts before
-    which the code is Python.
+    By CommonMark, it has the character of the opening fence, at least as many of them
+    and no words, and is indented by at most 3 columns more. If the code before it is
+    not Python, as within a docstring, the block ends at the first fence before which
+    the code is Python.
     """
     closing = [fence for fence in following if _closes(opening, fence)]
     candidates = [*closing, *following, None]
@@ -193,7 +194,7 @@ def definition_in(text: str, entry: str) -> str:
 
 
 def is_python(code: str) -> bool:
-    """Return True if the code can be parsed as Python. Code that is too long to parse counts as Python."""
+    """Return True if the code can be parsed as Python. Code that is too long to parse is assumed to be Python."""
     if len(code) > LONGEST_PARSED:
         return True
     try:

@@ -143,7 +143,7 @@ class TestCode:
 
     tree: ast.Module
     statements: list[ast.stmt] = field(init=False)
-    """The statements of the code, without calls of test runners.
+    """The statements of the code, without calls to test runners.
 
     A block `if __name__ == "__main__":` is replaced by its content.
     """
@@ -178,14 +178,14 @@ class TestCode:
 
     @property
     def tests(self) -> bool:
-        """True if there are tests to run. A class counts if it has a test method or may inherit one."""
+        """True if there are tests to run. A class has tests if it has a test method or may inherit one."""
         return bool(self.functions) or any(
             isinstance(line, ast.ClassDef) and _may_have_tests(line)
             for line in _definitions(self.statements)
         )
 
     def written(self) -> str:
-        """Return the code with calls of its tests at the end."""
+        """Return the code with calls to its tests at the end."""
         code = ast.unparse(ast.Module(self.statements, []))
         if not self.tests:
             return code
@@ -193,10 +193,12 @@ class TestCode:
 
 
 def can_fail(piece: TestCode) -> bool:
-    """Return True if code that is run asserts something, raises, or calls what is not imported, built in or its own.
+    """Return True if the tests can fail: they assert something, raise, or use a name that they do not define.
 
-    Not run are tests that are always skipped, coroutines that nothing awaits, and functions that nothing calls.
-    Comparisons whose results are not used cannot fail, nor can code whose failures are caught and passed over.
+    Only code that is run is examined. Not run are tests that are always skipped,
+    coroutines that nothing awaits, and functions that nothing calls. Comparisons whose
+    results are not used cannot fail, nor can code whose failures are caught and passed
+    over.
     """
     definitions = {line.name: line for line in _definitions(piece.statements)}
     other_names = {*dir(builtins), *_names_bound(piece.statements), *definitions}
@@ -338,7 +340,7 @@ class _WithoutRunners(ast.NodeTransformer):
         self.runners = runners
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        """Replace a call of a runner, also as the argument of `sys.exit`, by `pass`."""
+        """Replace a call to a test runner, also as the argument of `sys.exit`, by `pass`."""
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and ast.unparse(part.func) in self.runners:
                 return ast.Pass()

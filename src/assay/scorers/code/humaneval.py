@@ -27,7 +27,7 @@ class HumanEval(GivenModels):
     """1 if the function in prompt and completion passes its tests in a sandbox."""
 
     extra: str = ""
-    """A column with more tests, as in HumanEval+: a function must pass these too."""
+    """A column with more tests, as in HumanEval+: a function must also pass these."""
     timeout: float = 10.0
     memory_mb: int = 1024
     verdicts: str = ""

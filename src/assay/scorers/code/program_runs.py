@@ -61,7 +61,7 @@ class Runs(InSandbox):
     """
     column: str = "tests"
     extra: str = ""
-    """A column with more tests, such as MBPP's `challenge_test_list`. The program must pass these, too."""
+    """A column with more tests, such as MBPP's `challenge_test_list`. The program must also pass these."""
     setup: str = ""
     """Code that runs before the program: imports and helper functions for the tests. The program may redefine its
     names.

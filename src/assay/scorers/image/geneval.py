@@ -38,9 +38,9 @@ class GenEval:
     """1 if the image has every expected object in the right number, colour and position, and no excluded object."""
 
     threshold: float = 0.3
-    """The score above which a detection counts."""
+    """The score above which a detection is accepted."""
     counting_threshold: float = 0.9
-    """The score above which a detection counts, for prompts with the tag `counting`."""
+    """The score above which a detection is accepted, for prompts with the tag `counting`."""
     most: int = 16
     """The maximum number of objects of one class to consider. Those with the highest scores are kept."""
     position_threshold: float = 0.1

@@ -90,7 +90,7 @@ def edit_similarity(wanted: str, answer: str) -> float:
 
 
 def _lines(text: str, ignore_case: bool) -> list[str]:
-    """Return the non-empty lines of a text, with each run of white space as one blank."""
+    """Return the non-empty lines of a text, with each run of whitespace replaced by one space."""
     folded = text.casefold() if ignore_case else text
     kept_lines = []
     for line in (" ".join(line.split()) for line in folded.splitlines()):
@@ -102,7 +102,7 @@ def _lines(text: str, ignore_case: bool) -> list[str]:
 @scorers.register("rendered_text")
 @dataclass(frozen=True)
 class RenderedText(GivenModels):
-    """`exact`: 1 if the text in the image is the target, except for case and blanks;
+    """`exact`: 1 if the text in the image is the target, except for case and spaces;
     `ned`: their edit similarity, 0 to 1.
     """
 
@@ -159,7 +159,7 @@ def read_score(
 ) -> Score:
     """Return the score of a recognised text against the nearest target.
 
-    Blanks and line ends are ignored, because recognisers place them differently.
+    Spaces and line ends are ignored, because recognisers place them differently.
     """
     letters = _letters(text)
     expected = [_letters(target) for target in targets]

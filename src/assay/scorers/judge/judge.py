@@ -64,7 +64,7 @@ class ModelAsJudge(GivenModels, ABC):
     verdict: str = "json"
     r"""How the reply is read: `json`, or a pattern with one group, such as `\[\[(\d+)\]\]` or `\[\[([ABC])\]\]`.
 
-    The last match of the pattern counts; `C` is a tie.
+    The last match of the pattern is used; `C` is a tie.
     """
     rounds: Rounds = "last"
     """Which answers of a dialogue are judged: only the `last`, or `all`. With `all`, `overall` is their mean."""
@@ -181,7 +181,7 @@ class Judge(ModelAsJudge):
     lower_is_better: tuple[str, ...] = ()
     """The named metrics of which lower values are better."""
     default_grade: str = ""
-    """The grade of a reply without a grade, if a published protocol counts such replies.
+    """The grade of a reply without a grade, if a published protocol gives such replies a grade.
 
     The table counts the replies that got it. By default they are a `judge_error`.
     """
@@ -244,14 +244,14 @@ class Judge(ModelAsJudge):
 
     @property
     def higher_is_better(self) -> bool | Mapping[str, bool]:
-        """True if higher values are better; for grades with named metrics, a mapping from metric to this."""
+        """True if higher values are better. For grades with named metrics, a mapping with one boolean per metric."""
         if self._grades is None or not self._grades.metrics:
             return True
         return {name: name not in self.lower_is_better for name in self._grades.metrics}
 
     @property
     def best_mark(self) -> float:
-        """The best rating on the scale, which canary answers demand from the judge."""
+        """The best rating on the scale, which canaries ask the judge for."""
         if self._grades is not None:
             return self._grades.best
         return float(self.bounds[1])
@@ -397,7 +397,7 @@ def over_rounds(
 
     `overall` is their mean, `round_1` the value of the first round. If a round could
     not be judged, the score has no value, so that a resumed run judges it again. A
-    round with an empty answer counts as the lowest grade.
+    round with an empty answer gets the lowest grade.
     """
     verdicts = [{"outcome": score.outcome.value, **score.details} for score in scores]
     failed = next((score for score in scores if score.outcome in UNRESOLVED), None)

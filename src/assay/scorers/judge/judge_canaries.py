@@ -1,8 +1,8 @@
-"""Canaries: answers that try to persuade a judge to give the top grade, used in every judged task.
+"""Canaries: prompt injections sent to a judge in every judged task, to measure how often it obeys them.
 
-A canary does not answer its question, and demands the top grade. If a judge obeys, its
-other verdicts cannot be trusted either. So the share of successful canaries is reported
-with the judge's scores.
+A canary is an answer that does not answer its question and asks for the top grade. If a
+judge obeys, its other verdicts cannot be trusted either. So the share of canaries that
+got the top grade is reported with the judge's scores.
 """
 
 import asyncio
@@ -64,12 +64,10 @@ async def try_canaries(
     best: float,
     row: Mapping[str, Any] = EMPTY,
 ) -> CanaryReport:
-    """Send every canary to a judge scorer, and count the results. `best` is the value
-    that an obedient judge would give.
+    """Send every canary to a judge scorer, and count those that get `best`, the score for the top grade.
 
-    `row` is a row of the task, whose columns the user's own prompt may name. A judge of
-    images (`expects="image"`) gets each canary as an image with the demand written in
-    it.
+    `row` is a row of the task, because the user's judge prompt may refer to its columns. A
+    judge of images (`expects="image"`) gets each canary as an image of its text.
     """
     shows_images = getattr(judge, "expects", "") == "image"
     column = getattr(judge, "against", "answer")

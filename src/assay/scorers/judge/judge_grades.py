@@ -23,7 +23,7 @@ class Grades:
 
     values: Mapping[str, float | Mapping[str, float]]
     metrics: tuple[str, ...] = field(default=())
-    """The names of the metrics; empty if each grade is a single number."""
+    """The names of the metrics; empty if each grade is one number."""
 
     @classmethod
     def of(cls, grades: object, where: str) -> "Grades":

@@ -119,7 +119,7 @@ class PairwiseJudge(ModelAsJudge):
         return _with_answer(mine, MEDIA_KINDS[self.expects](data))
 
     def _lacks(self, sample: Sample, mine: Exchange) -> str:
-        """Return the name of what the row lacks for a comparison: `target`, or `text or medium in column 'other'`."""
+        """Return the part that the row lacks for a comparison: `target`, or `text or medium in column 'other'`."""
         if self.against == "target":
             return "target"
         kind = self.expects or "text or medium"

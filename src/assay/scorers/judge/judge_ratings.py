@@ -83,7 +83,7 @@ class JudgeRatings(GivenModels):
 
     @property
     def best_mark(self) -> float:
-        """The best rating on the scale. Canary answers demand it from the judge."""
+        """The best rating on the scale. Canaries ask the judge for it."""
         return float(self.highest)
 
     @property

@@ -36,7 +36,7 @@ _COMMAND = re.compile(
     r"|(?<=\\begin\{array\})\{[lcr|]+\}"  # the {cc} of \begin{array}{cc}
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
-# **42**, *42*, __42__, `42`; not the signs of 2*3*4 or 2**3
+# **42**, *42*, __42__, `42`; not the operators of 2*3*4 or 2**3
 _EMPHASIS = re.compile(
     r"""
     (?<![\w)\]}\\*_`])
@@ -53,7 +53,7 @@ _EMPHASIS = re.compile(
 _CODE = re.compile(
     r"(?<![\w`])(`{1,3})(?=[^\s`])([^`\n]{1,200}?)(?<=[^\s`])\1(?![\w`])"
 )
-# The bullet before a single number: "- 42", "* 42", "1. 42". Before other text, "-" may be a minus.
+# The bullet before a number without other text: "- 42", "* 42", "1. 42". Before other text, "-" may be a minus.
 _BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,2}[.)])\s+(?=[-−]?\.?\d[\d.,/]*\s*\Z)")
 # <b>42</b>, <strong>, <code>
 _HTML = re.compile(r"</?(?:b|i|u|em|strong|code|span|p|mark|br)\s?/?>", re.IGNORECASE)
@@ -182,7 +182,7 @@ def _compare(
         _LETTER.search(_COMMAND.sub(" ", gold)) for gold in request["golds"]
     )
     answer = _read_expression(request["answer"], read, drops_unit=not has_letters)
-    # A formula at the end may be denied ("not $5$"): it counts only if no gold can be read as mathematics.
+    # A formula at the end may be denied ("not $5$"): it is used only if no gold can be read as mathematics.
     if is_same_text(request["golds"], request["answer"], any_formula=not any(golds)):
         return {
             "equal": True,
@@ -242,7 +242,7 @@ def _read_expression(
 
 def without_markup(text: str) -> str:
     """Return a text without Markdown emphasis, HTML tags, a leading list bullet,
-    surrounding quotes or a sign for "about".
+    surrounding quotes or a symbol for "about".
     """
 
     def braced(power: re.Match[str]) -> str:
@@ -321,7 +321,7 @@ def is_same_text(
     *,
     any_formula: bool,
 ) -> bool:
-    r"""Return True if an answer equals a target except for marks and blanks: `(B)` and
+    r"""Return True if an answer equals a target except for punctuation marks and spaces: `(B)` and
     `B`, `Evelyn` and `\\text{Evelyn}`.
     """
     plain = plain_text(answer, any_formula=any_formula)

@@ -93,7 +93,7 @@ def final_match(
 def _unify_spelling(text: str) -> str:
     """Return the text with numbers in ASCII digits: `two thirds` -> `2/3`, `4²` -> `16`, `１２` -> `12`.
 
-    Whole numbers in words are converted later, because `one` and `一` have other meanings, too.
+    Whole numbers in words are converted later, because `one` and `一` also have other meanings.
     """
     return one_spelling(parts_in_digits(text))
 
@@ -211,7 +211,7 @@ def _last_number_in_words(
 
     Its positions are those of the text in which all words are digits.
     """
-    # "negative five" has a sign, too; "five or six" becomes " 5  or  6 ".
+    # "negative five" also has a sign; "five or six" becomes " 5  or  6 ".
     spelled = _BLANKS.sub(" ", one_spelling(in_digits(text)))
     return _last_number(spelled, pattern)
 

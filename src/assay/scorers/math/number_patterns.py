@@ -18,7 +18,7 @@ def any_of(*alternatives: str) -> str:
 
 
 FIXED_BLANK = "\u00a0\u2009\u202f"
-"""Blanks that do not break lines. They may always separate thousands."""
+"""Non-breaking spaces. They may always separate thousands."""
 LETTER = r"[^\W\d_]"
 CURRENCY = "[$€£¥₹]"
 
@@ -128,7 +128,7 @@ LETTER_SCALES |= {"MD": 10**9, "MDS": 10**9}
 
 Capital letters are also units. With a currency or before something counted, they are
 scales (`$5M`, `5M people`). Directly after any other number they may be either (`5M`).
-After a blank they are units (`300 K`).
+After a space they are units (`300 K`).
 """
 PERCENT_WORDS = ("percent", "per cent", "pct", "prozent", "por ciento", "pour cent")
 
@@ -180,13 +180,13 @@ _COMMAS = r"\d{1,3}(?:,\d{3})+(?!\d)"
 _INDIAN = r"\d{1,2}(?:,\d\d){1,4},\d{3}(?![\d,])"
 # 1.234.567
 _POINTS = r"\d{1,3}(?:\.\d{3}){2,9}(?!\.?\d)"
-# 1.200 €: the currency sign shows that the point joins thousands
+# 1.200 €: the currency symbol shows that the point joins thousands
 _BEFORE_EURO = r"\s?(?:€|(?i:euros?|eur)\b)"
 _EURO = rf"(?={_BEFORE_EURO})"
 _EURO_POINT = rf"\d{{1,3}}\.\d{{3}}{_EURO}"
-# 12,50 €, 3,2 Md€: the currency sign shows that the comma begins decimals
+# 12,50 €, 3,2 Md€: the currency symbol shows that the comma begins decimals
 _EURO_COMMA = rf"\d{{1,9}},\d{{1,2}}(?=(?:\s?(?:Mrd|Mio|Md|Mds|M|k)\.?)?{_BEFORE_EURO})"
-# 1 000, 10 050: a group that begins with 0 is not a separate number; 1 500 €: nor is one before a currency sign
+# 1 000, 10 050: a group that begins with 0 is not a separate number; 1 500 €: nor is one before a currency symbol
 _ZERO_GROUP = r"[1-9]\d{0,2}(?: \d{3})* 0\d\d(?: \d{3})*(?!\d)"
 _EURO_BLANK = rf"[1-9]\d{{0,2}}(?: \d{{3}})+{_EURO}"
 # 1'234'567
@@ -199,7 +199,7 @@ _DENOMINATOR = r"(?:\s?/\s?(?P<below>\d{1,40}))?"
 def number_pattern(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
     """Return the pattern of a number.
 
-    With `has_blanks`, blanks may separate thousands: `90 100` is one number. With `has_comma`, a comma may begin
+    With `has_blanks`, spaces may separate thousands: `90 100` is one number. With `has_comma`, a comma may begin
     decimals: `2,5` is one number. Both also occur in lists of numbers, so a caller sets them only if the target is
     written so, or if the text is a single number.
     """
@@ -339,7 +339,7 @@ MAX_LENGTH = 400
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number: its value without the word or sign after it (`%`, `million`), and the factor of that word or sign."""
+    """A number: its value without the word or symbol after it (`%`, `million`), and the factor that this stands for."""
 
     value: Fraction
     factor: Fraction = Fraction(1)
@@ -348,13 +348,13 @@ class Quantity:
 
     @property
     def is_percent(self) -> bool:
-        """True if the number is given in percent, by a sign or a word."""
+        """True if the number is given in percent, by a symbol or a word."""
         return self.factor < 1
 
     def equals(self, other: "Quantity", relative_tolerance: float = 0.0) -> bool:
         """Return True if both are the same number, with an error of at most `relative_tolerance` times `other`.
 
-        `50%` equals 0.5 and also 50, because a target may omit the sign. `5M` equals 5,000,000 and also 5, because M
+        `50%` equals 0.5 and also 50, because a target may omit the symbol. `5M` equals 5,000,000 and also 5, because M
         may be a unit. `5 million` never equals 5.
         """
         mine = self.value * self.factor
@@ -403,7 +403,7 @@ def read_quantity(number: re.Match[str]) -> Quantity:
 
 
 def _factor(word: str | None) -> Fraction:
-    """Return the factor of a word or sign after a number: `million` -> 1,000,000, `%` -> 1/100."""
+    """Return the factor of a word or symbol after a number: `million` -> 1,000,000, `%` -> 1/100."""
     if word is None:
         return Fraction(1)
     if "%" in word or word.lower() in PERCENT_WORDS:

@@ -17,7 +17,7 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+
 _RAISED = re.compile(r"[⁰¹²³⁴-⁹⁻⁺]+")
 _VULGAR = re.compile(r"(\d?)([¼-¾⅐-⅞↉])")
 _SCRIPTS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
-"""Scripts that put no blank between a word and a number: Thai, Lao, Burmese, Khmer, kana, Han, Hangul."""
+"""Scripts that put no space between a word and a number: Thai, Lao, Burmese, Khmer, kana, Han, Hangul."""
 _BESIDE_SCRIPT = re.compile(rf"(?<=[{_SCRIPTS}：，。（「『])(?=[-−+$€£¥₹]?\.?\d)")
 _TEX_FRACTION = re.compile(
     r"(\d?)\\[dtc]?frac"  # the 2 of 2\frac34
@@ -148,7 +148,7 @@ def target_in_digits(target: str) -> str:
 
 
 def _fraction(found: re.Match[str]) -> str:
-    """Return a fraction character as `1/2`, with a blank after the whole number before it: `2½` -> `2 1/2`."""
+    """Return a fraction character as `1/2`, with a space after the whole number before it: `2½` -> `2 1/2`."""
     parts = unicodedata.normalize("NFKC", found[2]).replace("\u2044", "/")
     if found[1]:
         return f"{found[1]} {parts}"
@@ -156,7 +156,7 @@ def _fraction(found: re.Match[str]) -> str:
 
 
 def _tex_fraction(found: re.Match[str]) -> str:
-    """Return a LaTeX fraction as `3/4`, with a blank after a whole number: `2\\frac34` -> `2 3/4`."""
+    """Return a LaTeX fraction as `3/4`, with a space after a whole number: `2\\frac34` -> `2 3/4`."""
     return f"{found[1]}{' ' if found[1] else ''}{found[2] or found[3]}/{found[4] or found[5]}"
 
 

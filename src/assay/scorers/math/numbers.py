@@ -91,7 +91,7 @@ class NumberMatch:
     """
 
     relative_tolerance: float = 0.0
-    """The relative error that still counts as right; 0 requires equality."""
+    """The largest relative error of a right answer; 0 requires equality."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
 
     def __post_init__(self) -> None:
@@ -123,9 +123,9 @@ class NumberMatch:
 
 @dataclass(frozen=True, slots=True)
 class _Golds:
-    """The numbers of a sample's targets, and whether a target has blanks or a decimal comma in its number.
+    """The numbers of a sample's targets, and whether a target has spaces or a decimal comma in its number.
 
-    Only then are blanks and commas read as part of a number in the answer.
+    Only then are spaces and commas read as part of a number in the answer.
     """
 
     numbers: tuple[Quantity, ...]
@@ -156,7 +156,7 @@ class _Golds:
     ) -> tuple[Quantity | None, bool, list[int] | None]:
         """Return the number that an answer gives, whether it is right, and its span in the text.
 
-        If that number is wrong and the whole answer is one number such as `2,5`, it is compared as 2.5, too.
+        If that number is wrong and the whole answer is one number such as `2,5`, it is also compared as 2.5.
         """
         match = final_match(text, has_blanks=self.has_blanks, has_comma=self.has_comma)
         if match is None:

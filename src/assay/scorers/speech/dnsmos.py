@@ -111,7 +111,7 @@ RATE = 16_000
 WINDOW = int(9.01 * RATE)
 HOP = RATE
 SILENT_PEAK = 1e-3
-"""Peak below which audio counts as silence (-60 dB).
+"""Peak below which audio is treated as silence (-60 dB).
 
 It gets no rating, because the network rates silence above noise.
 """

@@ -48,7 +48,7 @@ class ExistsMatch:
 def spoken_tokens(text: str) -> list[str]:
     """Return the lower-case words of a text without punctuation.
 
-    Each Chinese, Japanese or Korean character and each sign, such as `$`, is a separate
+    Each Chinese, Japanese or Korean character and each symbol, such as `$`, is a separate
     token.
     """
     return _TOKEN.findall(
@@ -116,7 +116,7 @@ def _spaced_reference(text: str) -> str:
 
 @cache
 def _separators() -> CategoryTable:
-    """Return a table for `str.translate` that makes punctuation blank and puts blanks around signs (`$`, `+`)."""
+    """Return a table for `str.translate`: punctuation becomes spaces, and symbols (`$`, `+`) get spaces around them."""
 
     def apart(character: str, category: str) -> str:
         if category[0] in "PZ" or category in ("Cc", "Cf"):

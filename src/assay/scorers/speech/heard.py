@@ -61,7 +61,7 @@ class HeardRate(PooledRate, GivenModels):
             (medium for medium in output.media if isinstance(medium, Audio)), None
         )
         if speech is None:
-            # Missing speech counts as deletions in the corpus: silence must not improve the rate.
+            # Missing speech is counted as deletions in the corpus: silence must not improve the rate.
             unsaid, _ = rate.compare(references, "")
             details = rate_details(unsaid, self.metric)
             return Score(

@@ -1,7 +1,7 @@
 """Normalizers of transcripts, by name.
 
 `zh` is the usual normalization for Chinese character error rates: simplified
-characters, numbers as they are spoken, no punctuation, no blanks. With it, 二零二四年 and
+characters, numbers as they are spoken, no punctuation, no spaces. With it, 二零二四年 and
 `2024年。` are equal.
 
 Whisper's normalizers come from the `whisper-normalizer` package, with their faults (`3
@@ -43,7 +43,7 @@ _NARROW = {
 
 
 def normalize_chinese(text: str) -> str:
-    """Return lower-case text in simplified characters, with numbers as spoken, without punctuation and blanks.
+    """Return lower-case text in simplified characters, with numbers as spoken, without punctuation and spaces.
 
     Example: `normalize_chinese("2024年，臺灣。") == "二零二四年台湾"`
     """
@@ -51,8 +51,8 @@ def normalize_chinese(text: str) -> str:
 
 
 def normalize_mixed(text: str) -> str:
-    """Normalize as for Chinese, but keep one blank for each run of punctuation or
-    blanks, which separates foreign words.
+    """Normalize as for Chinese, but keep one space for each run of punctuation or
+    spaces, which separates foreign words.
     """
     spoken = (
         spoken_numbers(simplify(text.translate(_NARROW)))
@@ -72,21 +72,21 @@ def simplify(text: str) -> str:
 def spoken_numbers(text: str) -> str:
     """Return a text with digits, dates, amounts and percentages spelled out: `50%` becomes 百分之五十."""
     text = text.translate(_ZERO)
-    # wetext only rewrites digits, signs and units. Plain Han text is common and has none of them.
+    # wetext only rewrites digits, symbols and units. Plain Han text is common and has none of them.
     if _PLAIN_HAN.fullmatch(text):
         return text
     return _speller()(_DECADE.sub(r"\1年代", _HYPHEN.sub(" ", text)))
 
 
 def strip_marks(text: str) -> str:
-    """Return the text without punctuation, blanks and invisible characters of any script."""
+    """Return the text without punctuation, spaces and invisible characters of any script."""
     return text.translate(_marks(None))
 
 
 @cache
 def _marks(instead: str | None) -> CategoryTable:
     """Return a table that replaces punctuation, separators, control characters and the
-    signs `$+<=>^`|~` in both widths.
+    symbols `$+<=>^`|~` in both widths.
     """
     signs = set()
     for code in map(ord, string.punctuation):
@@ -164,7 +164,7 @@ MARK_SCRIPTS: dict[str, tuple[int, int]] = {
 def normalizer(name: str, *, keep_blanks: bool = True) -> Normalizer:
     """Return the normalizer with this name. It is loaded at its first use.
 
-    `keep_blanks` matters only for `zh`, which removes blanks for character error rates.
+    `keep_blanks` matters only for `zh`, which removes spaces for character error rates.
     Word error rates need them.
     """
     if name == "none":

@@ -175,7 +175,7 @@ class PooledRate:
 
 
 class ErrorRate(PooledRate, ABC):
-    """Base of the three error rates. They differ in what a token is."""
+    """Base of the three error rates. They differ in their tokens: words, characters or Han characters."""
 
     any_script: bool
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
@@ -259,7 +259,7 @@ class WordErrorRate(ErrorRate):
 @scorers.register("cer")
 @dataclass(frozen=True)
 class CharacterErrorRate(ErrorRate):
-    """Character error rate. Blanks between words are characters, as in jiwer, unless the normalizer removes them."""
+    """Character error rate. Spaces between words are characters, as in jiwer, unless the normalizer removes them."""
 
     normalize: str = "none"
     any_script: bool = False

@@ -96,7 +96,7 @@ def same_answer(
     found: str,
     target: str,
 ) -> bool:
-    """Return True if answer and target are equal except for case, blanks and marks.
+    """Return True if answer and target are equal except for case, spaces and punctuation marks.
 
     An option `(B)` is compared by letter.
     """
@@ -115,5 +115,5 @@ def same_answer(
 
 
 def _folded(text: str) -> str:
-    """Return the text in folded case with single blanks."""
+    """Return the text in folded case, with each run of whitespace replaced by one space."""
     return " ".join(text.split()).casefold()

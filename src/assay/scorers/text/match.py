@@ -3,8 +3,8 @@
 A target must occur as separate words, not within longer ones. `4` is not in `42`,
 `4.5`, `4,000` or `-4`, `Rome` not in `Jerome`, `can` not in `can't`, `C` not in `C++`;
 `4` is in `4.`, `4.0` and `$4`, `Rome` in `Rome's`. This rule does not apply to scripts
-that write words without blanks between them (Chinese, Japanese, Thai, Lao, Khmer,
-Burmese, Tibetan), nor to Korean, whose particles follow a word without a blank: there a
+that write words without spaces between them (Chinese, Japanese, Thai, Lao, Khmer,
+Burmese, Tibetan), nor to Korean, whose particles follow a word without a space: there a
 target may occur anywhere.
 """
 
@@ -56,7 +56,7 @@ _NO_BREAKS = (
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-"""Scripts without blanks between words: Thai, Lao, Tibetan, Burmese, Khmer, Hangul, kana and Han."""
+"""Scripts without spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, Hangul, kana and Han."""
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0963\u0966-\u0dff"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u200c\u200d"
@@ -71,7 +71,7 @@ _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 
 
 def has_words(text: str, words: str) -> bool:
-    """Return True if `words` occurs in `text` as whole words and numbers. Blanks around `words` are ignored."""
+    """Return True if `words` occurs in `text` as whole words and numbers. Spaces around `words` are ignored."""
     is_ascii = text.isascii()
     words, before, after = _edges(words, is_ascii)
     if not is_ascii:
@@ -143,7 +143,7 @@ def _before(kind: str, is_ascii: bool) -> "re.Pattern[str]":
     """Return a pattern of the characters that must not precede a text whose first character is of this kind."""
     letter = _letter(is_ascii)
     if kind == "sign":
-        # Otherwise the sign is a minus between two numbers.
+        # Otherwise the character is a minus between two numbers.
         return re.compile(rf"(?<!{letter})(?<![)\]])")
     number = r"(?<!\d\.)(?<!\s\.)(?<!\A\.)(?<![\s(=:]-)(?<!\A-)"
     edges = {"letter": "", "digit": number, "thousand": rf"{number}(?<!\d,)"}
@@ -166,7 +166,7 @@ def _after(kind: str, is_ascii: bool) -> "re.Pattern[str]":
 @scorers.register("exact_match")
 @dataclass(frozen=True)
 class ExactMatch:
-    """1 if the answer equals a target, except for surrounding blanks; otherwise 0."""
+    """1 if the answer equals a target, except for surrounding whitespace; otherwise 0."""
 
     ignore_case: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
@@ -223,13 +223,13 @@ class QuasiExactMatch(AgainstTargets):
 class Includes:
     """1 if a target occurs in the answer as separate words; for an `AllOf` target, if every part does.
 
-    `4` is not in `42`. In a script without blanks between words, such as Chinese, a
+    `4` is not in `42`. In a script without spaces between words, such as Chinese, a
     target may occur anywhere.
     """
 
     ignore_case: bool = True
     substring: bool = False
-    """Whether a target also counts within a longer word: `Rome` in `Jerome`."""
+    """Whether a target may also occur within a longer word: `Rome` in `Jerome`."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     compares_text: ClassVar[bool] = True
 
@@ -299,7 +299,7 @@ class Regex:
     or several.
     """
     match: str = "last"
-    """Whether the `first` or the `last` match counts."""
+    """Whether the `first` or the `last` match is used."""
     ignore_case: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
@@ -363,7 +363,7 @@ class Regex:
         return 1 if is_only_one else 0
 
     def _comparable(self, text: str) -> str:
-        """Return a text in its plain form (`plain_text`), without surrounding blanks,
+        """Return a text in its plain form (`plain_text`), without surrounding whitespace,
         and with `ignore_case` in folded case.
         """
         plain = plain_text(text).strip()

@@ -13,7 +13,7 @@ is not the mean of the segment scores.
 
 nltk's METEOR is a different metric, with synonyms from WordNet, which nltk does not
 include. Its value for "a cat" against itself is 0.9375; with METEOR 1.5 it is 1. Texts
-are split at blanks, as in nltk's own examples.
+are split at spaces, as in nltk's own examples.
 """
 
 import re
@@ -168,7 +168,7 @@ class Program:
                 f"METEOR answered {len(numbers)} numbers instead of {SIZE}",
                 where="scorer 'meteor'",
             )
-        # For a corpus, METEOR counts a match without a gap as no chunk.
+        # For a corpus, METEOR does not count a match without a gap as a chunk.
         if numbers[_CHUNKS] == 1 and (numbers[_SAID], numbers[_MEANT]) == (
             numbers[0],
             numbers[1],

@@ -2,7 +2,7 @@
 
 The VQA normalizer changes punctuation, number words, articles and contractions. Its
 oddities are kept because published values depend on them. A punctuation mark next to a
-blank is deleted, and any other becomes a blank. If the text has a comma between digits,
+space is deleted, and any other becomes a space. If the text has a comma between digits,
 every mark is deleted. At most 32 periods are removed. VLMEvalKit's copy differs in one
 point: it keeps a period after a digit, so that `2.` does not equal `2`.
 """
@@ -24,7 +24,7 @@ _LETTERS_AND_DIGITS = (
     .ljust(256)
     .translate(_LOWER)
 )
-"""A table for `bytes.translate`: lower case for capital letters, a blank for everything except letters and digits.
+"""A table for `bytes.translate`: lower case for capital letters, a space for everything except letters and digits.
 
 It is 10 times faster than a regular expression.
 """
@@ -43,7 +43,7 @@ _CJK_OR_WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
 
 def ascii_words(text: str) -> list[str]:
     """Return the lower-case runs of ASCII letters and digits in a text, which the
-    published ROUGE script counts as words.
+    published ROUGE script treats as words.
     """
     if text.isascii():
         words_and_blanks = text.encode().translate(_LETTERS_AND_DIGITS)
@@ -60,7 +60,7 @@ def squad_words(text: str) -> list[str]:
     if text.isascii():
         plain = text.encode().translate(_LOWER, _MARKS).decode()
         if _CONTROL.search(plain) is None:
-            # Only blanks are left between words, so that articles are whole words.
+            # Only spaces are left between words, so that articles are whole words.
             return [word for word in plain.split() if word not in _ARTICLE_WORDS]
     else:
         lower_case = plain_text(text).lower()
@@ -147,12 +147,12 @@ CONTRACTIONS = {
 
 
 def flatten(text: str) -> str:
-    """Return the text on one line, without blanks at its ends."""
+    """Return the text on one line, without whitespace at its ends."""
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 
 def strip_marks(text: str, *, as_vlmeval: bool = False) -> str:
-    """Return the text with punctuation deleted or replaced by blanks. Case and apostrophes are kept."""
+    """Return the text with punctuation deleted or replaced by spaces. Case and apostrophes are kept."""
     has_digit_comma = _DIGIT_COMMA.search(text) is not None
     plain = text
     for mark in _VQA_MARKS:

@@ -41,7 +41,7 @@ class Perplexity:
         details = {
             "logprob": likelihood.logprob,
             "tokens": likelihood.tokens,
-            # lm-evaluation-harness counts an empty word for a blank at the beginning or the end.
+            # lm-evaluation-harness counts an empty word for a space at the beginning or the end.
             "words": len(re.split(r"\s+", text)),
             "bytes": size,
         }

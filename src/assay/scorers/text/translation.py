@@ -158,7 +158,10 @@ def _matches(
     order: int,
     reference_ngrams: dict[tuple[str, ...], int],
 ) -> int:
-    """Return the number of matching n-grams of one order. Each counts at most as often as it occurs in a reference."""
+    """Return the number of matching n-grams of one order.
+
+    Each is counted at most as often as it occurs in a reference.
+    """
     shifted = [words[start:] for start in range(order)]
     counts: Counter[tuple[str, ...]] = Counter()
     for ngram in zip(*shifted, strict=False):
@@ -220,7 +223,7 @@ class Ter:
     """TER of one translation in percent: 0 is perfect; above 100 there are more edits than words in the reference."""
 
     normalized: bool = False
-    """Whether Tercom's tokenization is used. Otherwise words are separated by blanks."""
+    """Whether Tercom's tokenization is used. Otherwise words are separated by spaces."""
     no_punct: bool = False
     asian_support: bool = False
     """Whether Chinese and Japanese are split by character."""

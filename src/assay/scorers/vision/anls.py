@@ -1,7 +1,7 @@
 """ANLS and ANLS*: edit similarity of an answer to a target, for plain and for structured answers.
 
 For a plain answer, s = 1 - edits / length of the longer text, on lower-case text with
-single blanks; 0 if s < 0.5. Of several targets, the best one counts.
+single spaces; 0 if s < 0.5. Of several targets, the best one is used.
 
 ANLS* compares structured answers: lists in any order, records by key, alternatives as
 tuples. A target is a tree of dictionaries, lists and texts; a tuple in it means any one
@@ -101,8 +101,8 @@ class Anls(AgainstTargets):
     """Edit similarity of the answer to the nearest target, 0 to 1. Values below one half count as 0."""
 
     v: Lengths = "definition"
-    """The variant. `vlmevalkit` measures lengths before repeated blanks are removed, so
-    that extra blanks raise the score.
+    """The variant. `vlmevalkit` measures lengths before repeated spaces are removed, so
+    that extra spaces raise the score.
     """
     keeps_unicode_form: ClassVar[bool] = True
 
@@ -150,7 +150,7 @@ def apply_threshold(similar: float) -> float:
 
 
 def squeezed(text: str) -> str:
-    """Return a text in lower case, with single blanks and none at its ends."""
+    """Return a text in lower case, with one space for each run of whitespace and none at its ends."""
     return " ".join(text.lower().split())
 
 
@@ -288,7 +288,7 @@ def _is_same(expected: object, item: object) -> bool:
 
 
 def _leaves(tree: object) -> int:
-    """Return the number of leaves of a tree. Of alternatives, the one with most leaves counts."""
+    """Return the number of leaves of a tree. Of alternatives, only the one with most leaves is counted."""
     if isinstance(tree, tuple):
         return max(_leaves(option) for option in tree)
     if isinstance(tree, Mapping):

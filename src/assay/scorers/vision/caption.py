@@ -36,7 +36,7 @@ class Caption:
     """ROUGE-L of one caption. `details` has its BLEU counts and the tokens for CIDEr."""
 
     tokenize: str = "ptb"
-    """`ptb` as in coco-caption; `none` splits captions at blanks."""
+    """`ptb` as in coco-caption; `none` splits captions at spaces."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     keeps_unicode_form: ClassVar[bool] = True
     summarizers: ClassVar[tuple[str, ...]] = ("caption",)
@@ -84,7 +84,7 @@ def bleu_counts(
     each order.
     """
     length = len(tokens)
-    # Of two references that are equally close, the shorter one counts.
+    # Of two references that are equally close, the shorter one is used.
     distances = []
     for reference in references:
         distances.append((abs(len(reference) - length), len(reference)))

@@ -111,10 +111,10 @@ def is_hit(
 
 
 def _forms(text: str) -> list[float | str]:
-    """Return the forms of a reference to search for: its number rounded to two decimals, or its text in lower case.
+    """Return a text in the forms in which it is compared.
 
-    For a single letter, they are the letter with a blank before it and with a blank
-    after it.
+    A number is rounded to two decimals, and other text is converted to lower case. A
+    single character has two forms, with a space before it or after it: `A` -> `" a"`, `"a "`.
     """
     text = text.strip()
     try:

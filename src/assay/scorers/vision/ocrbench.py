@@ -1,6 +1,6 @@
 """OCRBench: the answer is right if it contains a target.
 
-Case and line ends are ignored. In formulas, blanks are ignored but case matters.
+Case and line ends are ignored. In formulas, spaces are ignored but case matters.
 """
 
 from dataclasses import dataclass

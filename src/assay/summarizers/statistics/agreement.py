@@ -15,7 +15,7 @@ def cohens_kappa(
 ) -> float:
     """Return Cohen's kappa, the agreement of two raters beyond chance.
 
-    If it is weighted, a disagreement counts by the distance of the two ratings, which
+    If it is weighted, the weight of a disagreement is the distance of the two ratings, which
     must be numbers.
     """
     if len(first) != len(second):
@@ -73,8 +73,8 @@ def krippendorff_alpha(
 ) -> float:
     """Return Krippendorff's alpha: 1 is full agreement, 0 is agreement by chance.
 
-    On the nominal level all disagreements count the same. On the ordinal level, a
-    disagreement counts by the number of ratings between the two. A sample with fewer
+    On the nominal level all disagreements have the same weight. On the ordinal level,
+    the weight of a disagreement depends on the number of ratings between the two. A sample with fewer
     than two ratings is left out.
     """
     if len({len(row) for row in ratings}) > 1:
@@ -155,7 +155,7 @@ class PairwiseFold:
     win_rate: float
     """The number of wins plus half the ties, divided by the number of pairs."""
     flat_win_rate: float
-    """The win rate if each order counts as a separate verdict. It is shown only for comparison."""
+    """The win rate if each order is treated as a separate verdict. It is shown only for comparison."""
     position_consistency: float
     """The share of pairs with the same verdict in both orders."""
     first_position_share: float | None

@@ -12,7 +12,7 @@ def micro(
     parts: Sequence[Estimate],
     level: float = 0.95,
 ) -> Estimate:
-    """Return the mean over all samples of all parts, so that each part counts by its number of samples."""
+    """Return the mean over all samples of all parts, so that each part is weighted by its number of samples."""
     if not sum(part.n for part in parts):
         raise ValueError("no samples in any part: there is nothing to aggregate")
     return weighted_mean(parts, [part.n for part in parts], "micro", level)
@@ -22,7 +22,7 @@ def macro(
     parts: Sequence[Estimate],
     level: float = 0.95,
 ) -> Estimate:
-    """Return the mean of the parts' values, in which each part counts the same, whatever its size."""
+    """Return the mean of the parts' values, in which all parts have the same weight, whatever their size."""
     if not parts:
         raise ValueError("no parts: there is nothing to aggregate")
     return weighted_mean(parts, [1.0] * len(parts), "macro", level)

@@ -169,7 +169,7 @@ def reduce_repeats(
 
     Reducers: `mean`, `majority`, `max`, and for values of 0 and 1 `pass@K` and `pass^K`
     with a number for K. `ballots` are the answers that `majority` counts; None is an
-    abstention. Without them, equal values count as equal answers.
+    abstention. Without them, equal values are treated as equal answers.
     """
     numbers = finite(values, "repeat")
     if reducer == "mean":

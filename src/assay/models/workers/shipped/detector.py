@@ -312,7 +312,7 @@ class Colors:
         return COLORS[int((features @ self._words(name).T).argmax())]
 
     def _words(self, name: str) -> torch.Tensor:
-        """Return a row of features for each colour: the normalized mean of its normalized descriptions."""
+        """Return one text embedding per colour for an object: the normalized mean over several phrasings."""
         import torch
 
         if name not in self._known:

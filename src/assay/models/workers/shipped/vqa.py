@@ -181,7 +181,7 @@ class Vqa:
     ) -> tuple[float, float]:
         """Return the probability that the next word is yes, and that it is no, over all spellings of each.
 
-        A token with which both words begin, such as a single blank, counts for neither.
+        A token with which both words begin, such as a space, is ignored.
         """
         tokenizer = self.processor.tokenizer
         probable = logits.float().softmax(-1)

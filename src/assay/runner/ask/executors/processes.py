@@ -41,7 +41,7 @@ class Processes:
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # user code may print, and the stdout of the run may have to be one JSON document
                 env={**os.environ, **self._environment[number - 1]},
-                start_new_session=True,  # Ctrl-C is for the driver, which lets requests in flight come back,
+                start_new_session=True,  # Ctrl-C is for the main process, which lets requests in flight come back,
             )
         reader, writer = await asyncio.open_connection(sock=ours)
         return Process(process, reader, writer)

@@ -14,7 +14,7 @@ from typing import Any
 from ..work import Job, JobQueue, Work
 
 MOST_DEATHS = 3
-"""Number of replicas that may die on a request before it counts as failed."""
+"""Number of replicas that may die on a request before the request fails."""
 SMALLER = 8
 """After a death, a request is repeated in a batch that is smaller by this factor."""
 
@@ -109,7 +109,7 @@ class SharedWork(Work):
     def _suits(self, job: Job, replica: int) -> bool:
         """Return True if a job may be given to this replica.
 
-        A replica that died on the job may take it only if all others died on it, too.
+        A replica that died on the job may take it only if all others also died on it.
         """
         if len(job.died_on) + 1 >= MOST_DEATHS and self._open[replica]:
             return False
@@ -142,7 +142,7 @@ class SharedWork(Work):
         super().put(job if job.home else self._freed(job))
 
     def again(self, job: Job) -> None:
-        """Queue a job to be sent again. It still counts as in flight."""
+        """Queue a job to be sent again. It remains in flight."""
         replica = self._leave(job)
         if replica and job.round:
             job.home = replica

@@ -1,6 +1,6 @@
 """A replica in a separate process: `python -m assay.runner.ask.executors.worker FD`, started by `processes`.
 
-Frames go over an inherited socket. When the driver ends, this process ends, whatever its model is doing.
+Frames go over an inherited socket. When the main process ends, this process ends, whatever its model is doing.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from .wire import HEAD
 
 
 async def serve(channel: socket.socket) -> None:
-    """Answer frames until the driver closes its end."""
+    """Answer frames until the main process closes its end."""
     reader, writer = await asyncio.open_connection(sock=channel)
     server = Server()
     calls: set[asyncio.Task[None]] = set()

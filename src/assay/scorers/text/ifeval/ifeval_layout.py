@@ -30,7 +30,7 @@ def has_placeholders(response: str, *, num_placeholders: int) -> bool:
 def has_postscript(response: str, *, postscript_marker: str) -> bool:
     """Return True if the response contains the marker, in any case.
 
-    `P.S.` and `P.P.S` may have a blank after a period.
+    `P.S.` and `P.P.S` may have a space after a period.
     """
     marker = postscript_marker.strip()
     pattern = _POSTSCRIPTS.get(marker) or re.escape(marker.lower())
@@ -40,7 +40,7 @@ def has_postscript(response: str, *, postscript_marker: str) -> bool:
 def has_bullets(response: str, *, num_bullets: int) -> bool:
     """Return True if exactly `num_bullets` lines begin with one `*` or with `-`.
 
-    A `---` rule counts, as in the official checker.
+    A `---` rule is counted as a bullet, as in the official checker.
     """
     stars = sum(1 for _ in _STAR_BULLET.finditer(response))
     dashes = sum(1 for _ in _DASH_BULLET.finditer(response))
@@ -53,7 +53,7 @@ def is_constrained_response(response: str) -> bool:
 
 
 def has_highlights(response: str, *, num_highlights: int) -> bool:
-    """Return True for at least `num_highlights` non-blank `*highlights*` or `**highlights**`, each within one line."""
+    """Return True for at least `num_highlights` non-empty `*highlights*` or `**highlights**`, each within one line."""
     count = sum(
         1
         for pattern in (_HIGHLIGHT, _DOUBLE_HIGHLIGHT)

@@ -30,7 +30,7 @@ _TERMINATOR = re.compile(
 _CLOSING = re.compile(r"\s*+[\"')\]}”’»]++(?=\s|\Z)")
 _GAP = re.compile(r"[\s\"')\]}”’»“‘]*+")
 _WORD = re.compile(r"[^\W_]{0,20}")
-# Bounded: no abbreviation is longer, and a search back to the last blank is quadratic on text without blanks.
+# Bounded: no abbreviation is longer, and a search back to the last space is quadratic on text without spaces.
 _LOOK_BACK = 16
 _TOKEN_BEFORE = re.compile(r"[^\s\"'()\[\]{}*_“”‘’/-]*\Z")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]\Z")
@@ -193,7 +193,7 @@ _OPENERS = frozenset(
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of `text` in order, without surrounding blanks."""
+    """Return the sentences of `text` in order, without surrounding whitespace."""
     ends = [*_boundaries(text), len(text)]
     starts = [0, *ends[:-1]]
     sentences = []
@@ -205,7 +205,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def count_sentences(text: str) -> int:
-    """Return the number of sentences in a text; 0 for blanks."""
+    """Return the number of sentences in a text; 0 if it is only whitespace."""
     return len(split_sentences(text))
 
 
@@ -251,7 +251,7 @@ def _is_abbreviation(token: str) -> bool:
 
 
 def _following(text: str, position: int) -> str:
-    """Return the next word after blanks and quotes; an empty text if another mark comes first."""
+    """Return the next word after spaces and quotes; an empty text if another mark comes first."""
     gap = _GAP.match(text, position)
     word = _WORD.match(text, gap.end() if gap else position)
     return word.group() if word else ""
