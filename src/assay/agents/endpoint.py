@@ -290,7 +290,7 @@ def http_response(
     *,
     is_last: bool = False,
 ) -> bytes:
-    """Return a complete response, with a header that tells the common SDKs not to retry."""
+    """Return a complete response, with a header that makes the common SDKs not retry."""
     head = (
         f"HTTP/1.1 {status} {STATUSES[status]}\r\n"
         f"content-type: {content_type}\r\n"

@@ -286,8 +286,8 @@ def _can_parse() -> bool:
 def _refuse_computing(text: str) -> None:
     """Raise `Undecoded` for a text with expressions other than sums and products of numbers.
 
-    BFCL's decoder would evaluate such expressions as Python. assay never runs text of a
-    model.
+    BFCL's decoder would evaluate such expressions as Python. assay never executes an answer as
+    code.
     """
     bare = text.strip("`\n ")
     if not bare.startswith("["):

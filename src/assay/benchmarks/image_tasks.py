@@ -111,7 +111,7 @@ KINDS = {
     "combination": "hybridization", "time": "spatiotemporal", "environment": "spatiotemporal",
     "two_object": "multi-object",
 }  # fmt: skip
-"""The group of each of ImagineBench's types of prompts. A type that is not listed is a group by itself."""
+"""The group of each of ImagineBench's types of prompts. A type that is not listed is a separate group."""
 
 
 @dataclass(frozen=True)

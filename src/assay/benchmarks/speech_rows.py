@@ -188,8 +188,10 @@ def first_of(
 
 
 def reference_of(cell: object) -> Any:
-    """Return an answer as a target. Of a list any entry is right; of a marked tuple all
-    are required, also if nested.
+    """Return an answer as a target.
+
+    Any entry of a list is right. All entries of a marked tuple are required. Both may be
+    nested.
     """
     if isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{"):
         try:

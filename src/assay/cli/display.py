@@ -26,7 +26,7 @@ LESS = "FRX"
 
 
 def find_pager() -> list[str] | None:
-    """Return the pager command: `$PAGER`, else `less`.
+    """Return the pager command: `$PAGER`, or else `less`.
 
     Return None without a terminal, or if `$PAGER` is empty or `cat`.
     """

@@ -14,11 +14,11 @@ from ..store.export import candidate_text, content_text
 
 MOST_LINES = 40
 LONGEST_LINE = 2000
-"""The maximum number of characters shown of a line, unless everything is shown."""
+"""The maximum number of characters that are shown of each line. Some options show the whole text."""
 _START, _END = "\x02", "\x03"
 """Characters that mark the start and end of a span while a text is cut into lines.
 
-Texts of models do not contain them.
+Answers of models do not contain them.
 """
 _NO_MARKS = dict.fromkeys(map(ord, (_START, _END)), "�")
 
@@ -54,7 +54,7 @@ def marked_lines(
     marks: tuple[str, str],
     most: int | None,
 ) -> Iterator[str]:
-    """Yield the lines of a text with one span marked. Of a long text, yield only the lines around the span."""
+    """Yield the lines of a text with one span marked. If the text is long, yield only the lines around the span."""
     lines = _lines_with_mark(text, span)
     first = 0
     end = len(lines)

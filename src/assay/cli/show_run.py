@@ -115,7 +115,7 @@ def _spans(
     line: Mapping[str, Any],
     verdicts: Sequence[Mapping[str, Any]],
 ) -> list[tuple[int, int] | None]:
-    """Return the span of the read answer in each candidate: the scorer's span, else the answer's last occurrence."""
+    """Return the span of the read answer in each candidate: the scorer's span, or else the answer's last occurrence."""
     candidates = line.get("output", {}).get("candidates", ())
     spans: list[tuple[int, int] | None] = []
     for index, candidate in enumerate(candidates):

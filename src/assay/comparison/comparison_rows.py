@@ -21,7 +21,7 @@ Plain = Mapping[str, Any]
 
 def points(row: Plain) -> tuple[float, str]:
     """Return the factor and the unit with which a difference is shown: 100 and `
-    points` for shares, else 1 and no unit.
+    points` for shares, or else 1 and no unit.
     """
     scale = tuple(row.get("scale") or ())
     test = str(row.get("test") or "")
@@ -115,7 +115,7 @@ def _interval(
     factor: float,
     digits: int,
 ) -> str:
-    """Return the interval of the difference, with the same sign as the amount in the sentence."""
+    """Return the interval of the difference as text. The signs are reversed if the difference is negative."""
     if row["ci"] is None:
         return ", no interval"
     low, high = row["ci"]

@@ -56,9 +56,9 @@ class Check:
     """The 95 % interval of the difference or of the value, by which the limit is decided."""
     n: int = 0
     is_anytime: bool = False
-    """True if the interval is from a run that stopped early, and valid at every check of it."""
+    """True if the run stopped early, so that the interval is one that stays valid however often it was checked."""
     reason: str = ""
-    """The reason why the limit could not be decided, and the data that would decide it."""
+    """The reason why the limit could not be decided, and advice on how to decide it."""
     needed: int | None = None
     """The estimated number of samples that would decide the limit."""
 

@@ -248,7 +248,7 @@ def sample_of(case: Case, number: int) -> Sample:
 
 
 def target_of(plain: object) -> Any:
-    """Return the target of a case. Of a list any entry is right; of `{"all_of": […]}` all are required."""
+    """Return the target of a case. Any entry of a list is right; all entries of `{"all_of": […]}` are required."""
     if isinstance(plain, list):
         return tuple(target_of(entry) for entry in plain)
     if isinstance(plain, Mapping) and plain.keys() == {"all_of"}:

@@ -204,7 +204,7 @@ class Media:
 
     @property
     def is_unheld(self) -> bool:
-        """True if the path of this medium comes from data and no folder that contains it has been allowed yet."""
+        """True if the path of this medium is from data, and no allowed folder contains it yet."""
         return self._reader is _refuse
 
     def hold(self) -> None:

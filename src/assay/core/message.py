@@ -282,7 +282,7 @@ def _linked(part: Part, links: CallLinks) -> Part:
 def generation_role(messages: Sequence[Message]) -> str:
     """Return the role in which the model answers.
 
-    It is the role of the message without content, else the role that ended the earlier rounds, else `assistant`.
+    It is the role of the message without content, or else the role that ended the earlier rounds, or else `assistant`.
     Results of tools end no round.
     """
     for message in reversed(messages):

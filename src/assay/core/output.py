@@ -143,7 +143,7 @@ class Candidate:
         )
 
     def _is_plain_text(self) -> bool:
-        """Return True for a single text without marks of reasoning, as most answers are."""
+        """Return True if the only part is a text without reasoning marks, which is the usual case."""
         if len(self.parts) != 1:
             return False
         part = self.parts[0]

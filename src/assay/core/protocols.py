@@ -78,7 +78,7 @@ class Template(Protocol):
 
     @property
     def next_turn(self) -> Callable[..., Any] | None:
-        """The `next(sample, turns)` function of a dialogue template, else None."""
+        """The `next(sample, turns)` function of a dialogue template, or else None."""
 
     def __call__(self, sample: Sample) -> Prompt: ...
 
@@ -373,7 +373,7 @@ class SummarizerExtras(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SummaryContext:
-    """The values besides the records that a summarizer receives."""
+    """Facts about the task, model and scorer, which a summarizer receives together with the score records."""
 
     task: str
     model: str

@@ -55,7 +55,7 @@ class OutputRecord:
 
     @property
     def failed(self) -> bool:
-        """True if the model gave no answer, so that the next run asks again."""
+        """True if the model gave no answer, so that the next run repeats the request."""
         return "error" in self.output
 
 

@@ -350,7 +350,7 @@ class KeyMaker:
         return digest.hexdigest()[:32]
 
     def _tools_of(self, prompt: Prompt) -> str:
-        """Return the text that stands for the tools in a key, cached while consecutive
+        """Return the text that represents the tools in a key, cached while consecutive
         prompts have the same tools.
         """
         settings = (prompt.tool_choice, prompt.parallel_calls)
@@ -372,7 +372,7 @@ class KeyMaker:
         produces: Sequence[str],
         hints: Mapping[str, Any],
     ) -> str:
-        """Return the text that stands for output kinds and hints in a key.
+        """Return the text that represents output kinds and hints in a key.
 
         It is cached, because most samples of a task share it.
         """

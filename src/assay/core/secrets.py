@@ -121,7 +121,7 @@ _changes = 0
 
 
 def remember(secrets: Mapping[str, bool] | Iterable[str]) -> None:
-    """Remember secrets of this process, and for each whether it is certainly one."""
+    """Remember texts to redact in this process. In a mapping, False marks a text that may not be a secret."""
     global _changes
     for secret, is_sure in (
         secrets if isinstance(secrets, Mapping) else dict.fromkeys(secrets, True)

@@ -212,7 +212,7 @@ def _gemini_part(piece: Mapping[str, Any]) -> ToolCall | ToolResult | None:
 
 
 def _gemini_result(response: object) -> tuple[Any, ...]:
-    """Return the contents of a response: the text under its only key, else the whole object as JSON."""
+    """Return the contents of a response: the text under its only key, or else the whole object as JSON."""
     if isinstance(response, Mapping) and len(response) == 1:
         only = next(iter(response.values()))
         if isinstance(only, str) and next(iter(response)) in ("result", "output"):

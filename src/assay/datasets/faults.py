@@ -10,7 +10,7 @@ MEBIBYTE = 1024 * 1024
 CELL_LIMIT = 64 * MEBIBYTE
 """Maximum bytes of one cell of a table, or of one text in a JSON row."""
 ROW_LIMIT = 256 * MEBIBYTE
-"""Maximum bytes of one row. No reader holds more than this in memory."""
+"""Maximum bytes of one row. No reader keeps more than this in memory."""
 
 
 class RowFault(Exception):

@@ -95,7 +95,7 @@ def _root_of(
     media_root: str | Path | None,
     where: str,
 ) -> Path | None:
-    """Return the folder that must contain the media: `media_root`, else the source itself if it is a folder."""
+    """Return the folder that must contain the media: `media_root`, or else the source itself if it is a folder."""
     if media_root is not None:
         root = Path(media_root).expanduser()
         if not root.is_dir():

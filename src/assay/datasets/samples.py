@@ -486,7 +486,7 @@ def _signs(path: Path) -> dict[str, Any]:
 
 
 def _file_sign(path: Path) -> str:
-    """Return the digest of a file. Of a large file, only its size and first bytes are hashed."""
+    """Return the digest of a file. For a large file, only its size and first bytes are hashed."""
     size = path.stat().st_size
     if size <= SMALL_FILE_BYTES:
         return file_digest(path)

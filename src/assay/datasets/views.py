@@ -173,7 +173,7 @@ class View:
 
 
 class _Index:
-    """The location of each sample. Samples that cannot be read again cheaply are stored themselves."""
+    """The location of each sample. Samples that cannot be read again cheaply are stored in full."""
 
     def __init__(self) -> None:
         self._places = {
@@ -186,7 +186,7 @@ class _Index:
     def of(cls, samples: Samples) -> "_Index":
         """Read all rows once, and return the locations of the samples.
 
-        Faulty rows are stored themselves, because their faults depend on the order of
+        Faulty rows are stored in full, because their faults depend on the order of
         the rows in the file.
         """
         index = cls()

@@ -38,7 +38,7 @@ class SourceNames:
 
     @property
     def exported(self) -> frozenset[str]:
-        """The names that the file exports: its `__all__`, else every public name except those of star imports."""
+        """The names that the file exports: its `__all__`, or else every public name except those of star imports."""
         if self.declared is not None:
             return self.declared
         imported = set()

@@ -233,7 +233,7 @@ def file_stem(*names: str) -> str:
 LOCAL = "local"
 """The organisation in the name of a model that is a file of the user or whose origin is unknown."""
 WEIGHTS = ("hf", "vllm", "diffusers", "gguf")
-"""Schemes of model names, as in `hf/NAME`, in which a hub id or a path of weights follows."""
+"""Prefixes of model names, as in `hf/NAME`, that are followed by a hub id or the path of weights."""
 
 
 def hub_name(model: str) -> str:

@@ -214,7 +214,11 @@ class Gguf(LocalModel):
         ask: Callable[[Request], Output],
         request: Request,
     ) -> Output:
-        """Call `ask` for one request. An error fails only this request, not the batch."""
+        """Call `ask` for one request.
+
+        Convert an error to a failed output, so that the rest of the batch is not
+        affected.
+        """
         self.load()
         with self._lock:
             try:

@@ -82,7 +82,7 @@ class HttpModel(ABC):
     name: str
     """The model's name at the endpoint."""
     base_url: str | None = field(default=None, repr=False)
-    """The URL up to and including the version, such as `…/v1`; else from the environment, else the public service.
+    """The URL up to and including the version, such as `…/v1`; else from the environment, or else the public service.
 
     `${env:NAME}` in it, in a header's value and in a text of the body is replaced by the environment variable.
     """
@@ -458,7 +458,7 @@ def refuse_options(
 
 
 def without_seed(output: Output, request: Request) -> Output:
-    """Return the output of an API without seeds. Its details record that a seed was requested."""
+    """Record in an output that the API ignored the requested seed. Without a seed, return the output unchanged."""
     if request.options.seed is None and request.seed is None:
         return output
     return replace(output, details={**output.details, "ignored": ["seed"]})

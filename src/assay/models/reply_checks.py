@@ -240,7 +240,7 @@ def with_options_of(
 
 
 def _asks_for_object(response_format: object) -> bool:
-    """Return True if a `response_format` asks for a JSON object, by itself or by its schema."""
+    """Return True if a `response_format` requires a JSON object, by its type or by its schema."""
     kind = mapping_in(response_format).get("type")
     schema = mapping_in(response_format, "json_schema", "schema")
     return kind == "json_object" or schema.get("type") == "object"
@@ -378,9 +378,9 @@ def _lacks_call(
 
 
 def _lacks_json(output: Output) -> bool:
-    """Return True if a candidate that ended by itself is not a JSON object.
+    """Return True if a candidate is not a JSON object.
 
-    One that was cut must at least begin as an object.
+    A candidate that was cut by the token limit must only begin with `{`.
     """
     for candidate in output.candidates:
         if not candidate.text.strip():

@@ -53,7 +53,7 @@ class Row:
 
     @property
     def candidates(self) -> list[Any]:
-        """The answers: the elements of a list, else the cell as the only answer. Nulls are left out.
+        """The answers: the elements of a list, or else the cell as the only answer. Nulls are left out.
 
         The answer of a conversation is its last message.
         """

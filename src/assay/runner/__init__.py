@@ -1,1 +1,1 @@
-"""The runner: plans a run, asks the models, and stores and scores their answers."""
+"""The runner: plans a run, calls the models, and stores and scores their answers."""

@@ -1,4 +1,4 @@
-"""Run and score: plan, ask, score, summarize. The single entry point for Python and the command line."""
+"""Plan a run, call the models, score and summarize: the entry point for Python and the command line."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence

@@ -417,7 +417,7 @@ def make_empty(kind: type) -> "object":
 
 
 def agrees(thing: object, value: object) -> bool:
-    """Return True if a comparison of a test would say that a thing equals a value, or nearly equals it."""
+    """Return True if a test's comparison of an object with a value would succeed: exactly, or within a tolerance."""
     comparisons = (eq, lambda a, b: not ne(a, b), lambda a, b: abs(sub(a, b)) < 0.001)
     for compare in comparisons:
         try:

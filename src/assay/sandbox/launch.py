@@ -60,7 +60,7 @@ class Execution:
 
     @property
     def succeeded(self) -> bool:
-        """True if the command exited by itself with code 0."""
+        """True if the command was not stopped and exited with code 0."""
         return self.ending == "exited" and self.returncode == 0
 
 
@@ -180,8 +180,9 @@ _turn, _turns = 0, threading.Lock()
 
 
 def fresh_uid() -> int:
-    """Return a uid that no user of this machine has. Process limits count by uid, so
-    each execution gets another one.
+    """Return a uid that no user of this machine has.
+
+    The kernel limits processes per uid, so each execution gets a different one.
     """
     global _turn
     with _turns:
@@ -306,7 +307,7 @@ def find_program(name: str) -> Path:
 
 
 def program_of(command: Command) -> Path:
-    """Return the path of the program that a command starts: its first word for the role `program`, else Python."""
+    """Return the path of the program that a command starts: its first word for the role `program`, or else Python."""
     if command.role == "program":
         return find_program(command.argv[0])
     return own_python()

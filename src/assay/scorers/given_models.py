@@ -1,4 +1,4 @@
-"""Helper models that the run provides to a scorer by role, and the calls that send them questions.
+"""Helper models that the run provides to a scorer by role, and the methods that send them requests.
 
 A scorer names roles in `needs` and finds the models in its field `models`:
 

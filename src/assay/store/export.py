@@ -140,8 +140,9 @@ def data_frame(
 
 
 def prompt_text(prompt: Sequence[Mapping[str, Any]]) -> str:
-    """Return the messages of a record as text. Of a single user turn only the content
-    is given; media are `[image 1a2b3c…]`.
+    """Return the messages of a record as text, with media as `[image 1a2b3c…]`.
+
+    If there is only a user turn, return its content without the role.
     """
     if len(prompt) == 1 and prompt[0].get("role") in ("user", ""):
         return content_text(prompt[0].get("content"))

@@ -140,7 +140,7 @@ class NoKey(Exception):
 
 
 def key_file() -> Path:
-    """Return the path of the key: `$XDG_CONFIG_HOME/assay/key`, else `~/.config/assay/key`."""
+    """Return the path of the key: `$XDG_CONFIG_HOME/assay/key`, or else `~/.config/assay/key`."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
     if not os.path.isabs(base):
         home = os.path.expanduser("~")

@@ -305,7 +305,7 @@ class RunReader:
         """Return the value of a metric for each sample id, and the group to which each sample belongs.
 
         Repeated answers are combined by the result's reducer. `model` may be another
-        model than that of the result. The group is the cluster, else the sample's
+        model than that of the result. The group is the cluster, or else the sample's
         group, else the sample itself. Both mappings are empty if the journal lacks the
         values.
         """

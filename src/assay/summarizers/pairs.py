@@ -2,7 +2,7 @@
 
 MME: a category scores 100 acc + 100 acc+, where acc+ is the share of images with both
 questions right. Perception is the sum of ten categories, cognition the sum of four. The
-image is the sample's group, else its cluster.
+image is the sample's group, or else its cluster.
 """
 
 import math

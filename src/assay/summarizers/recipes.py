@@ -186,7 +186,7 @@ class Recipe:
     weights: Sequence[Sequence[float]] | None = None
     """The weight of each count in the sums of a ratio, one row for each sum.
 
-    By default each count is a sum by itself.
+    By default each count is a separate sum.
     """
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     reading: Reading | None = None

@@ -41,11 +41,11 @@ class Table:
     n_clusters: int = 0
     """The number of clusters in the data. Each sample without a cluster gets a separate, higher number."""
     samples: "array[int] | None" = None
-    """The sample of each row; `None` if each sample has one row."""
+    """The sample of each row; None if no sample has several rows."""
     weights: "array[float] | None" = None
-    """The weight of each row's sample; `None` if all count the same."""
+    """The weight of each row's sample; `None` if all weights are equal."""
     answers: list[str | None] | None = None
-    """The answer that the scorer read, for each row; None if each sample has one row."""
+    """For each row, the answer that the scorer read. None if no sample has several rows."""
     ties: Counter[str] = field(default_factory=Counter)
     """For each metric, the rows in which several options had the same likelihood, from `ties` in the details."""
     doubts: Counter[str] = field(default_factory=Counter)

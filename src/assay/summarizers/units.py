@@ -403,7 +403,7 @@ def values_by_sample(
 ) -> tuple[dict[str, float], dict[str, Hashable]]:
     """Return the value of each sample by its id, with its answers reduced, and the cluster of each sample.
 
-    The cluster is the record's cluster, else its group. Otherwise each sample is a
+    The cluster is the record's cluster, or else its group. Otherwise each sample is a
     separate cluster. Raise `ValueError` if a reducer cannot be applied to the answers.
     """
     values: dict[str, float] = {}

@@ -208,7 +208,7 @@ class BuiltTemplate:
         return self._solve is not None
 
     def answer(self, sample: Sample) -> object:
-        """Return the answer that ends a solved example: the template's own answer, else the target."""
+        """Return the answer that ends a solved example: the template's own answer, or else the target."""
         with blame(TemplateError, self.name, sample.id):
             if self._answer is None:
                 return target_text(sample)

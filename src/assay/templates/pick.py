@@ -210,7 +210,7 @@ def _window(
 
 
 def plain_text(sample: Sample) -> str:
-    """Return the text used to find similar samples: the question, else all text of the row."""
+    """Return the text used to find similar samples: the question, or else all text of the row."""
     if isinstance(sample.input, str):
         return sample.input or " ".join(
             value for value in sample.fields.values() if isinstance(value, str)

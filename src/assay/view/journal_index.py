@@ -241,7 +241,7 @@ class JournalIndex:
         return before >= 0
 
     def _add_output(self, offset: int, line: bytes) -> None:
-        """Add an answer. Of a judge's answers (`TASK#ROLE`) only the request key is stored."""
+        """Add an answer. For a judge's answer (`TASK#ROLE`), only the request key is stored."""
         head = output_head(line)
         if "#" in head.task:
             self.calls[_hash(head.task, head.key)] = offset

@@ -25,7 +25,7 @@ from .saved_pages import SavedRun, comparisons, data_address, saved_runs, single
 SAMPLES = 24
 """Default number of samples per run."""
 MOST_MEDIA_BYTES = 24 << 20
-"""Maximum size of the media in a report. Of other media only the names are given."""
+"""Maximum size of the media in a report. Media beyond it are listed by name only."""
 FLIPS_WITH_TEXT = 60
 """The number of changed samples per metric that are shown with question and answer."""
 CSV_COLUMNS = (

@@ -163,7 +163,7 @@ def progress(run: RunView) -> dict[str, Any]:
 
 
 def _limit_of(manifest: Mapping[str, Any]) -> int | None:
-    """Return the number of samples given with `--limit`, else None.
+    """Return the number of samples given with `--limit`, or else None.
 
     It is needed for data from a generator, whose length is unknown.
     """

@@ -33,7 +33,7 @@ class Surroundings:
     judge: str | None = None
     """The judge that the user chose, by its name in assay. Set only while an `evaluate` runs."""
     judge_pool: "JudgePool | None" = None
-    """The object that asks judges and stores their answers in the run's journal; `None` outside a run."""
+    """The object that calls judges and stores their answers in the run's journal; `None` outside a run."""
     work_folder: Path | None = None
     """The folder for prediction files if the toolkit's own command is used; otherwise they are in the run folder."""
     label: str | None = None

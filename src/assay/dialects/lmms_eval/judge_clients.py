@@ -132,7 +132,7 @@ def judged_by(judge: RunJudge) -> Iterator[None]:
 
 @contextmanager
 def replaced_clients() -> Iterator[None]:
-    """Replace the client classes of `openai` inside the block by classes that ask the judge of the run."""
+    """Replace the client classes of `openai` inside the block by classes that call the judge of the run."""
     try:
         import openai
     except ModuleNotFoundError:
@@ -161,7 +161,7 @@ def placeholder_keys() -> Iterator[None]:
 
 
 class JudgeClient:
-    """A replacement for the client of the `openai` package that asks the judge of the run."""
+    """A replacement for the client of the `openai` package that calls the judge of the run."""
 
     def __init__(self, *_: object, **settings: object) -> None:
         self.api_key, self.base_url = "", str(settings.get("base_url") or "")
@@ -192,13 +192,13 @@ class AsyncJudgeClient(JudgeClient):
 
 
 def replace_providers() -> None:
-    """Make every provider of `lmms_eval.llm_judge` ask the judge of the run."""
+    """Make every provider of `lmms_eval.llm_judge` call the judge of the run."""
     from lmms_eval.llm_judge import ProviderFactory, Request, Response, ServerConfig
     from lmms_eval.llm_judge.base import AsyncServerInterface
     from lmms_eval.llm_judge.providers.openai import OpenAIProvider
 
     class Provider(OpenAIProvider, AsyncServerInterface):  # type: ignore[misc]
-        """A provider of `lmms_eval.llm_judge` that asks the judge of the run.
+        """A provider of `lmms_eval.llm_judge` that calls the judge of the run.
 
         Prompts and parsing are those of the package.
         """

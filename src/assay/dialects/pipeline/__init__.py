@@ -24,7 +24,7 @@ def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
 def as_upstream(reference: str, run: "RunOptions") -> Sequence[Task]:
     """Return the tasks with upstream's evaluators and reference answers.
 
-    There, 0 and `False` do not count as answers.
+    There, 0 and `False` are not answers.
     """
     with following("pipeline", UPSTREAM):
         return tasks(reference, run)

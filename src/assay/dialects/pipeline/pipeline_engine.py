@@ -336,7 +336,7 @@ class Engine:
 
     @property
     def speed(self) -> dict[str, float]:
-        """The speed of all generations, else of all likelihood requests; empty if there were neither."""
+        """The speed of all generations, or else of all likelihood requests; empty if there were neither."""
         if self.written or self._read:
             return speed_of(self._speeds if self.written else self._read)
         return {}
@@ -386,9 +386,9 @@ class Engine:
         return self._render(Sample("", text))
 
     def _sample(self, text: str, place: int) -> Sample:
-        """Return the data row to which a prompt belongs. Rows with the same prompt take turns.
+        """Return the data row of a prompt. If several rows have the same prompt, return the next one at each call.
 
-        For any other prompt, return a sample named after the number of the call.
+        For a prompt that belongs to no row, return a sample named after the number of the call.
         """
         rows = self._samples.get(text)
         if rows is None:
@@ -464,7 +464,7 @@ def _tokens_read(output: Output) -> int:
 
 
 def _written(output: Output, row: Sequence[int]) -> int:
-    """Return the number of tokens in an answer: the model's own count, else the length of its row of ids."""
+    """Return the number of tokens in an answer: the model's own count, or else the length of its row of ids."""
     counted = None
     if output.usage is not None:
         counted = output.usage.output_tokens

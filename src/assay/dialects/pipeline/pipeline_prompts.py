@@ -184,7 +184,7 @@ def right_letter(reference: object) -> str:
 
 
 def right_letter_as_upstream(reference: object) -> str:
-    """Return the letter of a reference by upstream's rule: an unchecked index, else the first letter A to J in it."""
+    """Return the letter of a reference by upstream's rule: an unchecked index, or the first letter A to J in it."""
     if isinstance(reference, int):
         return LETTERS[reference]
     text = str(reference).upper()

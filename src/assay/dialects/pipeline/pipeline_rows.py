@@ -73,7 +73,7 @@ def _user_frames(error: Exception) -> str:
 
 
 def reference_of(raw: Fields) -> object:
-    """Return a row's `answer`, else its `reference`, else an empty string. 0 and `False` count as answers."""
+    """Return a row's `answer`, or else its `reference`, or else an empty string. 0 and `False` are answers."""
     for name in ("answer", "reference"):
         value = raw.get(name)
         if value is not None:
@@ -82,7 +82,7 @@ def reference_of(raw: Fields) -> object:
 
 
 def reference_as_upstream(raw: Fields) -> object:
-    """Return a row's `answer`, else its `reference`, else an empty string. 0 and `False` do not count as answers."""
+    """Return a row's `answer`, or else its `reference`, or else an empty string. 0 and `False` are not answers."""
     return raw.get("answer") or raw.get("reference", "")
 
 

@@ -125,7 +125,7 @@ def _script_folder() -> str:
 def era_of(root: Path) -> Era:
     """Return the era (revision of TELEVAL) for which a tree was written.
 
-    It is read from the tree's own `src/dataset.py`, else from texts in its YAML files.
+    It is read from the tree's own `src/dataset.py`, or else from texts in its YAML files.
     The newest era is the default. Under `protocol="upstream@documented"` it is always
     the first era, which upstream's document describes.
     """

@@ -111,7 +111,7 @@ class Dialogue:
 
 
 def _history_of(answer: Fields) -> object:
-    """Return an answer as it appears in the history: the model's field `his`, else the text."""
+    """Return an answer as it appears in the history: the model's field `his`, or else the text."""
     if answer.get("his") is not None:
         return answer["his"]
     return answer["pred"]

@@ -173,7 +173,7 @@ class LLaVa(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """The template by model name: `ROLE: …` for LLaVA 1.5, marked turns for Interleave, else the model's own."""
+        """The template by model name: `ROLE: …` for LLaVA 1.5, marked turns for Interleave, or else the model's own."""
         if self.model_name in HF_LLAVA["llava-1.5"]:
             return default_template("llava")
         if self.model_name in HF_LLAVA["llava-interleave"]:

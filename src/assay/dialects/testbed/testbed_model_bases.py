@@ -379,7 +379,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
     ) -> object:
         """Render a conversation as a prompt, or a list of conversations as a list. The model's turn comes last.
 
-        The template is the argument, else `self.prompt_template`, else the default one.
+        The template is the argument, or else `self.prompt_template`, or else the default one.
         Under upstream's rules, messages keep their order, and are passed to the
         template unchanged.
         """

@@ -218,7 +218,7 @@ class GuestPrompt:
 
 
 def generations(cls: type, name: str) -> int:
-    """Return the number of images per prompt: the class's own, else ULMEvalKit's for its benchmarks, else one."""
+    """Return the number of images per prompt: the class's own, or else ULMEvalKit's for its benchmarks, or else one."""
     declared = getattr(cls, "NUM_GENERATIONS", None)
     if declared is not None:
         return int(declared)

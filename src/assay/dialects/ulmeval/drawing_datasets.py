@@ -182,7 +182,7 @@ class ImageBaseDataset(TableDataset):
         return str(Path(self.img_root) / name)
 
     def build_prompt(self, line: "int | Series") -> list[dict[str, str]]:
-        """Return the prompt of a line: its images, then the text of `question`, else of `prompt`."""
+        """Return the prompt of a line: its images, then the text of `question`, or else of `prompt`."""
         line = self._assay_line(line)
         if as_upstream() and self.meta_only:
             paths = as_text_list(line["image_path"])

@@ -144,7 +144,7 @@ class GuestApi(ThreadedRequestModel, GuestModel):
     def answer(self, model: Any, request: Request) -> Output:
         """Return the images of one request.
 
-        If one is missing, return the failure; a retry asks only for the missing ones.
+        If one is missing, return the failure; a retry requests only the missing ones.
         """
         entries = prompt_entries(request.prompt.messages)
         check_types(entries, model)

@@ -20,7 +20,7 @@ REJECTED = "E"
 
 
 def documented_letter(answer: str, count: int = 5) -> str | Literal[False]:
-    """Return the only option letter that is a separate word of the answer; `E` for a refusal, else `False`.
+    """Return the only option letter that is a separate word of the answer; `E` for a refusal, or else `False`.
 
     Only the first `count` letters are options. This is the rule of VLMEvalKit's
     documented revision.

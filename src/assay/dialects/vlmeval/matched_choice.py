@@ -1,4 +1,4 @@
-"""Score multiple choice as VLMEvalKit does: read the letter by rules, else by a judge; count all rotations as one.
+"""Score multiple choice as VLMEvalKit does: read the letter by rules, or else by a judge; count all rotations as one.
 
 This module also has the functions of `vlmeval.dataset.utils.multiple_choice`. Logs are
 in VLMEvalKit's format. A random letter is drawn only under VLMEvalKit's rules;
@@ -49,7 +49,7 @@ def judged_letter(
     letters: Sequence[str],
     none: str,
 ) -> Record:
-    """Return the chosen letter `opt` and the `log` of one answer: read by rule, else by the judge in three attempts.
+    """Return the chosen letter `opt` and the `log` of one answer: read by rule, or else by the judge in three attempts.
 
     If no letter can be read, `opt` is `none`, or under VLMEvalKit's rules a random
     letter.
@@ -218,7 +218,7 @@ def extract_answer_from_item(
     item: Fields,
     dataset_name: str | None = None,
 ) -> Record:
-    """Return the chosen letter `opt` and the `log` of a row: read by rule, else by the judge.
+    """Return the chosen letter `opt` and the `log` of a row: read by rule, or else by the judge.
 
     If no letter can be read, `opt` is `Z`.
     """

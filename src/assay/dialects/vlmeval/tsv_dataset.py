@@ -86,7 +86,7 @@ class TSVDataset(ImageBaseDataset):
     def _assay_image(self, line: "Series") -> str | list[str]:
         """Write the images of a line to files, and return the path or a list of paths.
 
-        One image becomes `<index>.jpg`. Several get the names in `image_path`, else `<index>_<number>.jpg`.
+        One image becomes `<index>.jpg`. Several get the names in `image_path`, or else `<index>_<number>.jpg`.
         """
         cell = line.get("image")
         if not isinstance(cell, list):

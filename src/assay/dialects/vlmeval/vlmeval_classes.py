@@ -113,7 +113,7 @@ def names_of(
     *,
     quiet: bool = False,
 ) -> list[str]:
-    """Return the dataset names of a class: the name of the file in `--data`, else those that the class declares.
+    """Return the dataset names of a class: the name of the file in `--data`, or else those that the class declares.
 
     A class that declares none gets its constructor's default, or its own name, if it
     loads its data itself or has a table in `$LMUData`. Otherwise it gets the names for

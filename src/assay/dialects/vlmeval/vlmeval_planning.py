@@ -204,7 +204,7 @@ def _model_argument(
     dataset: str,
     run: RunOptions,
 ) -> dict[str, str]:
-    """Return `model=NAME` for dataset classes that VLMEvalKit builds with the model's name, else no arguments."""
+    """Return `model=NAME` for dataset classes that VLMEvalKit builds with the model's name, or else no arguments."""
     if dataset not in NEED_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
     label = of_process().label

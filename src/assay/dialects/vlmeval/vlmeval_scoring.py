@@ -195,7 +195,7 @@ def rule_record(
 
 @dataclass(frozen=True)
 class JudgedYesNo(GivenModels):
-    """Scores yes or no: read from the words of the answer, else by the judge."""
+    """Scores yes or no: read from the words of the answer, or else by the judge."""
 
     name: ClassVar[str] = "judge"
     needs: ClassVar[tuple[str, ...]] = ("judge",)

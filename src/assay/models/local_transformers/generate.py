@@ -442,7 +442,7 @@ class DecodeStep:
         self.positions = torch.zeros_like(self.tokens)
         self.shifts = torch.zeros_like(self.tokens)
         self.advances = torch.zeros_like(self.tokens)
-        """Increment of each slot's position per pass: 1 for a slot with a row, else 0."""
+        """Increment of each slot's position per pass: 1 for a slot with a row, or else 0."""
         self.plan = DecodePlan(cache, width, self.positions)
         self.logits: Any = None
         self.best: Any = None

@@ -249,7 +249,7 @@ class Source:
     def computed_in(self) -> str:
         """Return the dtype of computation.
 
-        This is the user's choice, else float32 on a CPU, else the dtype of the saved
+        This is the user's choice, or else float32 on a CPU, or else the dtype of the saved
         weights.
         """
         if self.dtype != "auto":

@@ -347,7 +347,7 @@ class MediaRenderer(Renderer):
     def _frames_to_take(self, metadata: Mapping[str, Any]) -> list[int]:
         """Return the indices of the video frames to decode.
 
-        The processor chooses them if its configuration or the user says so; otherwise
+        The processor chooses them if its configuration or the user requires it; otherwise
         they are evenly spaced.
         """
         from transformers.video_utils import VideoMetadata

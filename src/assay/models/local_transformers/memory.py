@@ -51,7 +51,7 @@ def _number(
     *names: str,
     default: int = 1,
 ) -> int:
-    """Return the first of these configuration values that is set, else `default`."""
+    """Return the first of these configuration values that is set, or else `default`."""
     for name in names:
         value = getattr(config, name, None)
         if value:

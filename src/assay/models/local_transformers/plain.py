@@ -105,7 +105,7 @@ class PlainText:
     def _can_join(self) -> bool:
         """Return True if prompts of equal length have the same logits in a batch as alone.
 
-        For RWKV models this is not so.
+        RWKV models do not have this property.
         """
         if self._joins is None:
             long, short, *_ = probe_rows(self.model)

@@ -94,7 +94,7 @@ class LocalModel(ABC):
         return self._prompts.preflight(prompt, stops)
 
     def _answer_length(self, request: Request) -> int:
-        """Return the maximum number of tokens of an answer: the limit of the request, else the model's default."""
+        """Return the maximum number of tokens of an answer: the limit of the request, or else the model's default."""
         if request.options.max_tokens is None:
             return self.max_tokens
         return request.options.max_tokens

@@ -104,7 +104,7 @@ class Asking:
     ) -> Answered | None:
         """Return the journal's answer to a request, or None.
 
-        It is looked up by sample and epoch, else by key, which also finds it if rows have moved or the model was
+        It is looked up by sample and epoch, or else by key, which also finds it if rows have moved or the model was
         renamed. With `moves`, an answer that was found by its key is also written under its new sample or model.
         """
         if self.is_new:

@@ -438,7 +438,10 @@ class BatchAsker:
         )
 
     def _finish_adopted(self) -> None:
-        """Close the batches of an earlier run whose answers are all in the journal. Report the others."""
+        """Mark the batches of an earlier run as finished if their answers are in the journal.
+
+        Print a note on the others.
+        """
         unread = {
             id(batch)
             for key, replies in self._spare.items()

@@ -91,7 +91,7 @@ class Decision(Enum):
     """Return the output: an answer, or a failure that a retry would not change."""
     RETRY = "retry"
     GIVE_UP_ON_SERVER = "give up on server"
-    """Return the same failure for this and all other requests, because the server never gave a proper reply."""
+    """Return the same failure for this and all other requests, because the server never gave a valid reply."""
 
 
 @dataclass(slots=True, eq=False)
@@ -295,7 +295,7 @@ class ServerQueue:
         raise Stopped
 
     def _give_up(self, error: ErrorInfo, now: float) -> None:
-        """Give up the server: all requests get the same failure, because it never gave a proper reply."""
+        """Give up the server: all requests get the same failure, because it never gave a valid reply."""
         seconds = now - (self.beginning.since or now)
         problem, _, fix = error.message.partition("; fix: ")
         fix = fix or "check base_url, the name of the model and the server's own log"

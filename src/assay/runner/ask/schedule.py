@@ -2,7 +2,7 @@
 
 A model whose `generate` is a coroutine receives one request per call, with many calls
 at once. Any other model receives batches in a separate thread. A batch has the declared
-`batch_size`, else as many requests as take about 20 ms, so that a killed run loses no
+`batch_size`, or else as many requests as take about 20 ms, so that a killed run loses no
 more work than that. The next batch is prepared while the model works.
 """
 

@@ -84,7 +84,7 @@ class ServerGroup:
             self._say(f"{address} gave only wrong replies and is not asked again")
 
     def _choose(self, tried: set[int]) -> int:
-        """Return the server for the next request: one whose probe is due, else the one with the most free slots."""
+        """Return the server for the next request: one whose probe is due, or else the one with the most free slots."""
         now = asyncio.get_running_loop().time()
         candidates = [
             index

@@ -1,6 +1,6 @@
 """The health of one server: requests in flight, a start without an answer, and outages.
 
-A server that never gives a proper answer is detected at the start of a run. A wrong address, a proxy's login page or a
+A server that never gives a valid answer is detected at the start of a run. A wrong address, a proxy's login page or a
 broken server shows within seconds, and minutes of retries do not help. A server that is slow, busy or still loading is
 given time.
 """
@@ -15,7 +15,7 @@ from ...core import ErrorInfo
 SHRINK = 0.8
 GROW = 0.05
 EPISODE_SECONDS = 1.0
-"""Rate limits within this many seconds of each other count once."""
+"""Rate limits within this many seconds of each other are treated as one."""
 CAUTIOUS_ROUNDS = 10
 """Number of clean rounds after which a limit that the server refused is tried again."""
 
@@ -149,12 +149,12 @@ SILENT_TRIES = 5
 
 @dataclass(slots=True)
 class Beginning:
-    """Tracks a server's replies until its first proper answer."""
+    """Tracks a server's replies until its first valid answer."""
 
     seconds: float
     """Seconds for which wrong replies are accepted before the server is given up."""
     is_over: bool = False
-    """True if a proper answer has arrived."""
+    """True if the server has given a valid answer."""
     is_silent: bool = True
     """True as long as nothing has arrived from the server."""
     since: float | None = None
@@ -225,7 +225,7 @@ class Beginning:
 
     def _is_awaited(self, now: float) -> bool:
         """Return True if a request has been in flight longer than any wrong reply took,
-        so it may get a proper answer.
+        so it may get a valid answer.
         """
         longest = max(self.slowest, SHORTEST_WAIT)
         return any(now - sent > longest for sent in self._sent.values())

@@ -155,7 +155,7 @@ def _metric_of(
     records: list[ScoreRecord],
     scoring: Scoring,
 ) -> str:
-    """Return the metric for the rule: the one with the scorer's name, else the first."""
+    """Return the metric for the rule: the one with the scorer's name, or else the first."""
     names = dict.fromkeys(name for record in records for name in record.values)
     if scoring.name in names or not names:
         return scoring.name

@@ -42,7 +42,7 @@ class RecordedConversations:
         return self.unmeasured.notes(self.engine.planned.task.name)
 
     async def close(self) -> None:
-        """Close the engine that asks the model."""
+        """Close the engine that calls the model."""
         await self.engine.close()
 
 

@@ -166,7 +166,7 @@ def with_floors(
     results: Sequence[Result],
     floors: Floors,
 ) -> list[Result]:
-    """Return the results with their floors, and with a flag where the floor is not exceeded."""
+    """Return the results with their floors, and with a flag if the floor is not exceeded."""
     return [_with_floor(result, floors) for result in results]
 
 

@@ -69,7 +69,7 @@ class TaskRun:
         """The number of samples, including bad ones. Epochs are not counted."""
         self.chance = ChanceLevel()
         self.unanswered: list[str] = []
-        """Ids of samples without an answer, in a run that must not ask the model."""
+        """Ids of samples without an answer, in a run that must not call the model."""
         self.redacted = 0
         """Number of answers that contained a secret, so that their redacted text from the journal was scored."""
         self.is_spent: Callable[[], bool] = lambda: False
@@ -124,7 +124,7 @@ class TaskRun:
         await self.verdicts.settle()
 
     async def has_jobs(self, work: Work) -> bool:
-        """Return True if there is anything to ask.
+        """Return True if there are requests to send.
 
         Rows before the first request that are already answered are scored.
         """
@@ -195,7 +195,7 @@ class TaskRun:
         self.planned.holds_more = count_in_journal < len(self._index.places)
 
     def take(self, row: Row) -> Job | None:
-        """Return the request for a row; None if there is nothing to ask.
+        """Return the request for a row; None if no request must be sent.
 
         A row that has an answer in the journal or the cache is counted and scored here. A bad row is counted as
         `data_error`.
@@ -305,7 +305,7 @@ class TaskRun:
         stored: Sequence[Answered | None],
         round: int = 0,
     ) -> None:
-        """Count a sample's earlier failure, or list it as unanswered, in a run that must not ask the model."""
+        """Count a sample's earlier failure, or list it as unanswered, in a run that must not call the model."""
         answers = stored[: round + 1]
         if answers and answers[-1] is not None and answers[-1].failed:
             self._reuse(sample, epoch, order, answers, stored)

@@ -31,7 +31,7 @@ async def ask_rows(
     whisper: Say,
     say: Say,
 ) -> None:
-    """Ask and score all rows without an answer. The model is loaded only if there is something to ask.
+    """Send the requests of all rows without an answer, and score them. Without requests, the model is not loaded.
 
     `hold` receives the jobs, so that an interruption can stop them.
     """

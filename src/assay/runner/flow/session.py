@@ -213,7 +213,7 @@ class Session:
         helpers: Helpers,
         earlier: EarlierRun,
     ) -> TaskRun:
-        """Return the `TaskRun` that asks and scores the rows of a task, with its tools and its stopping rule."""
+        """Return the `TaskRun` that sends and scores the rows of a task, with its tools and its stopping rule."""
         is_unknown = planned.unchecked or planned.makes_rows
         is_known = not is_unknown or not self.ask_model
         task_run = TaskRun(planned, asking, known_by_id=is_known)

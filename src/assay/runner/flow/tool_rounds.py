@@ -245,7 +245,7 @@ class ToolRounds:
         job: Job,
         stored: Sequence[Answered | None],
     ) -> None:
-        """Replay the rounds in the journal, then ask for the next one or score the sample."""
+        """Replay the rounds in the journal, then request the next one or score the sample."""
         judged.set((job.sample.id, job.epoch))
         run = self._run
         answers: list[Answered] = []

@@ -28,7 +28,7 @@ SLOW_SCORERS = 6
 
 
 judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
-"""The sample and epoch that is being scored, for the records of helper models that the scorer calls."""
+"""The sample and epoch of the score in progress, which are stored with the calls to helper models."""
 helper_calls: ContextVar[list[tuple[str, str]] | None] = ContextVar(
     "helper_calls", default=None
 )

@@ -1,7 +1,7 @@
 """Labels: unique names of a task's scorers.
 
 A scorer keeps its plain name if no other scorer has it. If two clash, each is named by the difference: its file
-(`a1.py:score`), else its options (`wer(normalize=whisper-en)`), else a number.
+(`a1.py:score`), or else its options (`wer(normalize=whisper-en)`), or else a number.
 """
 
 import inspect

@@ -47,7 +47,7 @@ class PlannedTask:
     """Name of the measure by which a multiple-choice task is asked; empty if the task is asked as written."""
     digests: dict[str, Any] = field(default_factory=dict)
     rounds: dict[tuple[str, int], int] = field(default_factory=dict)
-    """The number of dialogue rounds that count, by sample and epoch, where the journal has more rounds."""
+    """The number of dialogue rounds to use, for each sample and epoch that has more rounds in the journal."""
     holds_more: bool = True
     """True if the journal may have samples or epochs outside this run."""
     earlier_values: Mapping[str, float] | None = None

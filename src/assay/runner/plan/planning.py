@@ -264,7 +264,7 @@ class _Models:
         self._refused: Refused = {}
 
     def of(self, task: Task) -> Iterator[tuple[str, Model]]:
-        """Yield the models for a task: those of the run, else the one that the task names."""
+        """Yield the models for a task: those of the run, or else the one that the task names."""
         own_model = tuple(task.models)[:1]
         names = self._run.models or own_model or (DEFAULT_MODEL,)
         for name in names:

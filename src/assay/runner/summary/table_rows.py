@@ -92,7 +92,7 @@ def _label(
     row: SummarizedRow,
     rivals: Sequence[SummarizedRow],
 ) -> str:
-    """Return the label that distinguishes a row from others with the same name: summarizer name, else options."""
+    """Return the label that distinguishes a row from others with the same name: summarizer name, or else options."""
     alike = [other for other in rivals if other.summarizer == row.summarizer]
     if len(alike) == 1:
         return row.summarizer

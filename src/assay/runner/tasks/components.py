@@ -133,7 +133,7 @@ def build_tools(task: Task) -> ToolSet | None:
 
 
 def limits_of(task: Task, run: RunOptions) -> SampleLimits:
-    """Return the limits of one sample: those of the run, else those of the task, else the defaults."""
+    """Return the limits of one sample: those of the run, or else those of the task, or else the defaults."""
     where = f"task {task.name!r}"
     values: dict[str, Any] = {}
     for name, value in task.limits.items():

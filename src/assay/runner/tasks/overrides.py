@@ -79,7 +79,7 @@ def original(task: Task) -> Task:
 
 
 def system_of(task: Task, run: RunOptions) -> str | None:
-    """Return the system text of the prompts: the run's, else the task's.
+    """Return the system text of the prompts: the run's, or else the task's.
 
     An empty text of the run removes the task's own.
     """

@@ -82,7 +82,7 @@ def _subset_of(
     task: Task,
     subset: str,
 ) -> Task:
-    """Return a task that asks only the samples of one subset of another task."""
+    """Return a copy of a task with only the samples of one subset."""
     head, sign, tail = task.protocol.partition("@")
     description = (
         f"{subset.replace('_', ' ')}, a part of {task.name}: {task.description}"

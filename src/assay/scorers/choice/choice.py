@@ -3,9 +3,10 @@
 The rules that read the answer are in `choice_rules`; the rule that was used is stored with every score. With
 `extractor: judge` a model reads the answer instead (`read_by_judge`).
 
-MMLU-Pro is scored with assay's rules, or with the rules of its official script. The official script takes the first
-"answer is (X)", else the last "Answer: X" of the first line that has one, else the last single capital from A to J, and
-guesses otherwise. Here nothing is guessed unless `guess` is set.
+MMLU-Pro is scored with assay's rules, or with the rules of its official script. The
+official script takes the first "answer is (X)", or else the last "Answer: X" of the
+first line that has one, or else the last single capital from A to J, and guesses
+otherwise. Here nothing is guessed unless `guess` is set.
 """
 
 import random

@@ -171,7 +171,7 @@ class AnswerReader(LetterReader):
         return claim.result
 
     def _final_verdict(self, claim: Claim) -> Extraction | None:
-        """Return the verdict after `claim` that calls itself final: "So B is my final
+        """Return the verdict after `claim` that is called final: "So B is my final
         answer."; None if there is none.
         """
         if claim.finality == Finality.CALLED_FINAL:

@@ -122,7 +122,7 @@ def whole_program(
     *,
     reads_input: bool = False,
 ) -> tuple[str, Rule]:
-    """Return the program of an answer: its last suitable fenced block, else the whole text.
+    """Return the program of an answer: its last suitable fenced block, or else the whole text.
 
     Three kinds of blocks are skipped if another block remains: blocks in another language, such as an example of the
     output; blocks that define no function or class named in `tests`, such as an example of a call; and, if the program

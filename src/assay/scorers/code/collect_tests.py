@@ -273,7 +273,7 @@ def _is_discarded(value: ast.expr, coroutines: Container[str]) -> bool:
 
 
 def _fails(node: ast.AST, other_names: Container[str]) -> bool:
-    """Return True for a statement or call that can fail. Of a call, only the function's name is looked at."""
+    """Return True for a statement or call that can fail. A call is judged by the function's name only."""
     match node:
         case ast.Raise():
             return True

@@ -82,7 +82,7 @@ class GenEval:
     ) -> list[Detection]:
         """Return the detections with a score above a limit, the highest first.
 
-        Of equal scores the later one comes first.
+        If scores are equal, the later detection comes first.
         """
         detections = [as_detection(entry) for entry in entries]
         detections.reverse()

@@ -125,7 +125,7 @@ def written(order: str) -> Image:
 
 
 def _mark(score: Score) -> float:
-    """Return the value of a score with one metric, or with several: `overall`, else the first."""
+    """Return the value of a score with one metric, or with several: `overall`, or else the first."""
     value = score.value
     if isinstance(value, Mapping) and "grade" in score.details:
         value = next(iter(value.values()))

@@ -22,7 +22,7 @@ _SWAPPED = {"A": "B", "B": "A", "tie": "tie"}
 class PairwiseJudge(ModelAsJudge):
     """1 if the judge prefers the model's answer in both orders, 0 if it prefers the other answer in both.
 
-    Anything else is a tie, 0.5, because a preference that changes with the order does not count.
+    Anything else is a tie, 0.5, because a preference that changes with the order is not valid.
     """
 
     against: str = "target"

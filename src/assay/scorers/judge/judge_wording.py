@@ -134,7 +134,7 @@ def read_object(reply: str) -> dict[str, Any]:
 def _object_with_broken_reason(answer: str) -> dict[str, Any] | None:
     """Return the grades in a JSON object at the start of a reply whose `reason` is truncated or not valid JSON.
 
-    Return None if the reply does not start so. A reason may quote the judged answer or
+    Return None if the reply does not start with such an object. A reason may quote the judged answer or
     become long because of it. Without this function an answer could invalidate its own
     low grades.
     """

@@ -106,7 +106,7 @@ def _numbered(
 
 
 def read_rating(reply: str) -> float | None:
-    """Return the first rating in double brackets, else the first in single brackets; None if it is not on the scale."""
+    """Return the first rating in double brackets, or else in single brackets; None if it is not on the scale."""
     for pattern in _RATINGS:
         match = pattern.search(reply)
         if match is not None:

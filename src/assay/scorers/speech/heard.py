@@ -1,7 +1,7 @@
 """Transcribe speech in the output with a recogniser, and compare the transcript with the target or the model's text.
 
 The run provides the recogniser under the role `asr`. The error rate includes the
-recogniser's own errors, so voices are comparable only with the same recogniser: report
+recogniser's errors, so voices are comparable only with the same recogniser: report
 its name with the rate.
 
 Speech-text consistency measures whether a model says what it writes. It compares a

@@ -1,7 +1,7 @@
 """ANLS and ANLS*: edit similarity of an answer to a target, for plain and for structured answers.
 
 For a plain answer, s = 1 - edits / length of the longer text, on lower-case text with
-single spaces; 0 if s < 0.5. Of several targets, the best one is used.
+single spaces; 0 if s < 0.5. If there are several targets, the best one is used.
 
 ANLS* compares structured answers: lists in any order, records by key, alternatives as
 tuples. A target is a tree of dictionaries, lists and texts; a tuple in it means any one
@@ -288,7 +288,7 @@ def _is_same(expected: object, item: object) -> bool:
 
 
 def _leaves(tree: object) -> int:
-    """Return the number of leaves of a tree. Of alternatives, only the one with most leaves is counted."""
+    """Return the number of leaves of a tree. If a node has alternatives, only the one with most leaves is counted."""
     if isinstance(tree, tuple):
         return max(_leaves(option) for option in tree)
     if isinstance(tree, Mapping):

@@ -47,8 +47,9 @@ def large_share(
 ) -> float:
     """Return how far a spread comes from units of the size that decides the variance: 1 if it does, near 0 if not.
 
-    If only small units show a spread, by chance, it says little about the large ones. The share is the square of the
-    ratio of two mean sizes: weighted by the squared residuals, and by the variances that are to be expected.
+    If only small units show a spread, by chance, it is weak evidence about the large
+    ones. The share is the square of the ratio of two mean sizes: weighted by the
+    squared residuals, and by the variances that are to be expected.
     """
     ratio = _mean_size(sizes, squares) / _mean_size(sizes, expected)
     return min(1.0, ratio) ** 2

@@ -81,7 +81,7 @@ def load(
     f: str | os.PathLike[str],
     fmt: str | None = None,
 ) -> Any:
-    """Return the content of a file: a data frame for a table, else plain data.
+    """Return the content of a file: a data frame for a table, or else plain data.
 
     A URL is first downloaded to `$LMUData/files`.
     """

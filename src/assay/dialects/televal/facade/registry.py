@@ -75,8 +75,8 @@ class InferTaskCfg:
 class Registry:
     """Entries of one or more registry folders. A name is unique among the entries of its kind.
 
-    `get_model(name)`, `get_dataset(name)` and so on build the object of an entry. `_model`, `_dataset` and so on are
-    the entries themselves.
+    `get_model(name)`, `get_dataset(name)` and so on build the object of an entry. `_model`, `_dataset` and so on
+    contain the entries.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class BaseTask:
 
 
 class InferenceTask(BaseTask):
-    """The stage that asks the model and writes predictions."""
+    """The stage that calls the model and writes predictions."""
 
 
 class EvalTask(BaseTask):

@@ -67,7 +67,7 @@ class Clip:
     def words(self, texts: list[str]) -> torch.Tensor:
         """Return the features of texts in CLIP's common space, one row each.
 
-        A text beyond the model's limit is truncated, as is usual.
+        A text that is longer than the model's limit is truncated.
         """
         import torch
 

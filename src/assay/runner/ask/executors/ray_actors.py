@@ -63,7 +63,7 @@ class RayActors:
     ) -> "tuple[RayActors, int]":
         """Join or start a cluster.
 
-        Return the executor and the number of replicas: as requested, else as many as fit.
+        Return the executor and the number of replicas: as requested, or else as many as fit.
         """
         import ray
 
