@@ -151,7 +151,7 @@ class Registry(Generic[T]):
         return self._entry(name, None).summary
 
     def where(self, name: str) -> str:
-        """Return where a name is defined, as `file:line`. This imports it."""
+        """Return the location of a definition as `file:line`. Its module is imported."""
         return place_of(self.get(name))
 
     def resolve(self, name: str) -> str | None:

@@ -136,9 +136,9 @@ def _heard(
     summary: str,
     checked: str = "normalized as published",
 ) -> dict[str, str]:
-    """Return the summaries of a benchmark's tasks by name, for the modes with audio.
+    """Return the summaries of a benchmark's tasks by name, for the modes with audio only.
 
-    There is no text mode, because the text would reveal the answer.
+    These benchmarks have no text mode, because the text would reveal the answer.
     """
     return _modes(name, summary, checked, AUDIO, BOTH)
 

@@ -207,7 +207,7 @@ def kind_of(thing: object) -> str | None:
 
 
 def _kind_by_parameters(thing: Callable[..., object]) -> str:
-    """Return what a function seems to be by its parameters: a scorer, a template, a model or a benchmark."""
+    """Return the likely kind of a function, judged by its parameters: a scorer, template, model or benchmark."""
     if inspect.isclass(thing) and "__call__" in vars(thing):
         target = thing.__call__
     else:

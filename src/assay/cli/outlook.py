@@ -72,7 +72,7 @@ class Outlook:
     """Costs that are not in the ranges, each described in a few words."""
 
     def lines(self, folder: str) -> Iterator[str]:
-        """Return the lines to print below the counts."""
+        """Yield the lines of the forecast that are printed below the numbers of samples and requests."""
         if self.answered:
             yield f"answered already in {folder}: {self.answered:,}; the ranges are for the rest"
         least_in = self.input_tokens[0]

@@ -403,7 +403,7 @@ class _Duels:
         second: Entry,
         columns: Sequence[Column],
     ) -> Duel | None:
-        """Return by how much the first model is better in the mean over columns; None if they cannot be compared."""
+        """Return the mean difference of two models over all columns, and its p; None if they cannot be compared."""
         if len(columns) == 1:
             return self.one(first, second, columns[0])
         if any(self.row(first, second, column).paired is None for column in columns):

@@ -147,10 +147,10 @@ class ModelExtras(Protocol):
         """Return the prompt in the form that this model needs. The journal records the returned prompt."""
 
     def load(self) -> None:
-        """Prepare for requests. Called before the first one; does not count towards its time limit."""
+        """Prepare for requests. Called before the first one, outside its time limit."""
 
     def close(self) -> Awaitable[None] | None:
-        """Prepare for requests, such as by loading weights. Does not count towards the time limit of a request."""
+        """Release the model's resources, such as memory and connections. Called after the last request."""
 
     def interrupt(self) -> None:
         """End work in progress, because the user stopped the run."""

@@ -60,7 +60,7 @@ _BEARER = re.compile(
 )
 _UP_TO = re.compile(r"[^\s\"'(),;]*\Z")
 _FROM = re.compile(r"[^\s\"'(),;]*")
-"""The characters next to a match up to whitespace or a quote. Together with the match they may be a file path."""
+"""The characters between a match and the next space, quote or bracket. With the match they may form a file path."""
 
 
 def has_known_form(text: str) -> bool:

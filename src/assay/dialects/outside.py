@@ -90,7 +90,7 @@ class Outside:
 
 
 def installed_mount(top: str) -> Mount | None:
-    """Return the folder of an installed module; None for one that only loading a user's file made importable."""
+    """Return the folder of an installed module; None if it is importable only because a user's file was loaded."""
     spec = _found(top)
     # A folder without `__init__.py` is not an installed package: every folder of the working folder is one.
     if (

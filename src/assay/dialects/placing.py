@@ -194,7 +194,7 @@ def _finds_user_file(
 ) -> bool:
     """Return True if a relative import finds a file of the user, so that it does not indicate a toolkit's package.
 
-    A copy of the toolkit's file does not count as a file of the user.
+    A copy of the toolkit's file is not a file of the user.
     """
     imported = _imported_file(file, node)
     if imported is None:

@@ -46,7 +46,7 @@ def error_of_rule(
     error: Exception,
     upstreams: type[Exception],
 ) -> Exception:
-    """Return `error`; under the toolkit's own rules an exception of the type `upstreams` with the same message.
+    """Return `error`, or under the toolkit's rules an exception of type `upstreams` with the same message.
 
     `upstreams` is the type that the original toolkit raises.
     """

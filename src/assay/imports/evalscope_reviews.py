@@ -19,7 +19,7 @@ TOOL = "evalscope"
 REVIEWS, REPORTS = "reviews", "reports"
 SUBSET = "subset"
 Cell = tuple[str, str]
-"""The dataset and the model of one task × model."""
+"""Identifies the results of one model on one dataset: (dataset, model)."""
 GOOD_STATUS = ("success", "scored", "")
 
 

@@ -101,7 +101,7 @@ class ServerTokenizer:
 
     @cached_property
     def plain(self) -> int:
-        """The id of an ordinary token of whole characters: the last token of "a"."""
+        """The id of some ordinary token that consists of whole characters: the last token of "a"."""
         return self.encode("a", add_special_tokens=False)[-1]
 
     def apply_chat_template(

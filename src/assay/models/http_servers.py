@@ -22,8 +22,8 @@ CHEAP_CONNECTING = 0.02
 MOST_CONNECTS = 200.0
 """Maximum number of new connections per second to one server that are still cheap."""
 _SUCCESS = re.compile(rb"HTTP/1\.[01] 2").match
-"""Matches a successful response. If unrequested, it is a late answer, unlike a 408
-before an idle connection closes.
+"""Matches a successful response. Without a request it is a late answer, whereas an
+unrequested 408 only closes an idle connection.
 """
 
 

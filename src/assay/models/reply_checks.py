@@ -401,8 +401,9 @@ def _lacks_json(output: Output) -> bool:
 class UnseenParts:
     """Compares token counts, to see whether a server shows the tools and media of a prompt to its model.
 
-    Some servers accept them for models that cannot use them, and drop them without a word. The token count tells: it
-    stays the same if the prompt is sent without them. That is tried once for tools and once for media.
+    Some servers accept them for models that cannot use them, and drop them without an error.
+    Then the token count stays the same if the prompt is sent without them. That is tested
+    once for tools and once for media.
     """
 
     def __init__(self) -> None:

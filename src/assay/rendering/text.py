@@ -97,7 +97,11 @@ def join_pieces(
     pieces: Sequence[Piece],
     values: Mapping[str, Any],
 ) -> str | None:
-    """Return the rendered text. Return None if Jinja must render it: a value is missing or no text, or it is long."""
+    """Return the rendered text.
+
+    Return None if Jinja must render it, because a value is missing, is not text, or is
+    long.
+    """
     texts: list[str] = []
     for piece in pieces:
         text = piece if isinstance(piece, str) else values.get(piece.name)

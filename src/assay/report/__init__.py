@@ -1,4 +1,4 @@
-"""Reports: tables and progress for people."""
+"""Reports: tables, charts and progress displays."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -419,9 +419,9 @@ def _dot_names(
     across: Scale,
     up: Scale,
 ) -> list[Markup]:
-    """Return labels for the dots with the largest change, each next to its dot at a position where it covers nothing.
+    """Return labels for the dots with the largest change, each next to its dot.
 
-    If there is no such position, the label is shown only on hover.
+    A label that would cover a dot or another label is shown only on hover.
     """
     boxes = [_dot_box(point, across, up) for point in points]
     moved = sorted(points, key=lambda point: -abs(point.after - point.before))

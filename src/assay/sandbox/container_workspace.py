@@ -201,7 +201,7 @@ class ContainerWorkspace:
         self._as_root(["sh", "-c", READABLE, "sh", path], path)
 
     def mark(self, path: str = ".") -> None:
-        """Record which files of a folder already differ from the image, for comparison by `changes`."""
+        """Take a snapshot of a folder for `changes`: record which of its files already differ from the image."""
         self._marked[path] = frozenset(self._changed_files(path))
 
     def changes(
@@ -210,7 +210,7 @@ class ContainerWorkspace:
         most_bytes: int = 16 << 20,
         most_files: int = 1000,
     ) -> Changes:
-        """Return the files that were added or changed since the folder was marked."""
+        """Return the files that were added or changed since the last snapshot of the folder (`mark`)."""
         before = self._marked.get(path, frozenset())
         names = [name for name in self._changed_files(path) if name not in before]
         left_out = dict.fromkeys(names[most_files:], 0)

@@ -116,7 +116,7 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """The pid of the started process. This is bubblewrap's; the forking process runs inside it."""
+        """The pid of bubblewrap, inside which the forking process runs."""
         return self._process.pid
 
     @property

@@ -26,7 +26,7 @@ from .launch import Ending, Execution, Launch, Limits
 LOOK_SECONDS = 0.1
 """Seconds between checks of an execution's total memory and disk. Limits per process apply immediately."""
 _FREE_DESCRIPTORS = 32
-"""Number of open descriptors per process that do not count as sockets, because most programs have fewer."""
+"""Number of open descriptors per process that are assumed not to be sockets. Few programs need more."""
 _SOCKET_BYTES = 208 << 10
 """Usual size of a socket buffer. The system-call filter refuses larger ones."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")

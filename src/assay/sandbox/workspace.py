@@ -260,7 +260,7 @@ class Workspace:
         self._ask("unpack", [archive], values={"path": path})
 
     def mark(self, path: str = ".") -> None:
-        """Record the files of a folder for comparison by `changes`."""
+        """Take a snapshot of the files in a folder, with which `changes` compares it later."""
         self._ask("mark", values={"path": path})
 
     def changes(
@@ -269,7 +269,7 @@ class Workspace:
         most_bytes: int = 16 << 20,
         most_files: int = 1000,
     ) -> "Changes":
-        """Return the files that are new or different since the folder was marked."""
+        """Return the files that were added or changed since the last snapshot of the folder (`mark`)."""
         values = {"path": path, "most_bytes": most_bytes, "most_files": most_files}
         reply = self._ask("changes", values=values)
         files: dict[str, bytes] = {}

@@ -26,7 +26,7 @@ home = "/tmp/work"
 host_link = -1
 """Descriptor of a socket that passes descriptors to the host; -1 if there is none."""
 marked: dict = {}  # type: ignore[type-arg]
-"""Size and times of each file in the marked folders, at the time of marking."""
+"""For each folder, the size and times of its files at the last snapshot."""
 SKIPPED_FOLDERS = (".git", "__pycache__", "node_modules", ".cache", ".venv", "venv")
 """Folders whose files are not reported as changed."""
 
@@ -357,7 +357,7 @@ def mark(path: str) -> tuple:  # type: ignore[type-arg]
 
 
 def changes(path: str, most_bytes: int, most_files: int) -> tuple:  # type: ignore[type-arg]
-    """Return the files that are new or different since the folder was marked, as a tar archive.
+    """Return the files that were added or changed since the last snapshot, as a tar archive.
 
     Files beyond a limit are left out, and the reply has their names and sizes.
     """

@@ -1,7 +1,7 @@
 """Tables as their benchmarks publish them: MM-Vet, CORE-MM and DPG-Bench.
 
 CORE-MM's score is in percent. Grades are from 0 to 1, and highly complex questions
-count twice: the score is (sum of moderate + 2 x sum of high) / (number of moderate + 2
+have weight 2: the score is (sum of moderate + 2 x sum of high) / (number of moderate + 2
 x number of high), overall and for each kind of reasoning, as its paper defines it
 (arXiv 2311.11567).
 

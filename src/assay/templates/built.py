@@ -167,7 +167,7 @@ class BuiltTemplate:
         tools: Callable[[Sample], tuple[Tool, ...]],
         choice: str | None,
     ) -> None:
-        """Offer tools with each prompt from now on. `choice` is whether the model must call one."""
+        """Offer tools with each prompt from now on. `choice` determines whether the model must call one."""
         self.finish = replace(
             self.finish,
             tools=tools,

@@ -1,8 +1,8 @@
 """Pick solved examples for each question, also by the similarity of texts.
 
 Every rule returns an *order* of the examples. The `k` shots of a question are the first
-`k` examples in it that are allowed. So fewer shots are the first of more shots, and
-nothing depends on earlier questions or on the worker.
+`k` examples in it that are allowed. So a larger `k` adds shots to those of a smaller `k`,
+and nothing depends on earlier questions or on the worker.
 
 The similarity of texts is the cosine of their weighted character trigrams. Trigrams
 need no word boundaries, so the same similarity works for every language. A trigram that

@@ -137,8 +137,8 @@ class RunView:
         """Return the samples of the last table as columns, in the order of the data.
 
         For a run in progress these are the samples so far. The column `row` is absent
-        if each row number equals the index of its sample, `cell` if there is only one
-        task × model.
+        if each row number equals the index of its sample. The column `cell` is absent if
+        there is only one task × model.
         """
         with self._lock:
             return self._columns()

@@ -255,7 +255,7 @@ def mounted_folders(visible: Sequence[str]) -> list[str]:
 
 
 def _cpus(config: TaskConfig) -> float | None:
-    """Return the number of CPUs for a container. Engines refuse more than this machine has, so that is the maximum."""
+    """Return the number of CPUs for a container, at most those of this machine, because engines refuse more."""
     if config.cpus is None or config.cpus <= 0:
         return None
     return min(config.cpus, float(os.cpu_count() or 1))

@@ -125,7 +125,7 @@ def decode_base64_to_image_file(
 ) -> None:
     """Decode a base64 string to an image file. Its bytes are written unchanged if they match the file's suffix.
 
-    The image is encoded again for another format, and under the toolkits' own rules.
+    The image is encoded again if the suffix requires another format, or if the toolkits' rules were chosen.
     """
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -63,7 +63,7 @@ def load_by_suffix(
     *,
     trust_pickle: bool = False,
 ) -> object:
-    """Return the content of a file in the format of its suffix or `fmt`: tables as data frames, others as plain data."""
+    """Return the content of a file in the format of its suffix or `fmt`. A table becomes a data frame."""
     file = Path(path).expanduser()
     if not file.is_file():
         raise FileNotFoundError(f"no such file: {file}")

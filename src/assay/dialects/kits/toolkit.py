@@ -102,7 +102,7 @@ class Toolkit:
         return adapter(target, name, args, file)
 
     def checkout(self, folder: Path | None = None) -> Checkout | None:
-        """Return the checkout around `folder` or the working folder. Without one, return the installed package or None."""
+        """Return the checkout around `folder` or the working folder; without one, the installed package or None."""
         start = (folder or Path.cwd()).resolve()
         folders = [start, *start.parents]
         installed = installed_mount(self.package)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 ASKED_AT_ONCE = 64
 """Number of documents that are sent to the model in one batch, and have their media in memory."""
 MOST_ROUNDS = 100
-"""Maximum number of rounds of one document, because some tasks never end on their own."""
+"""Maximum number of rounds of one document, because some tasks never end otherwise."""
 AGENTS = 8
 """Number of documents of agentic tasks that run in parallel."""
 REASONING_TAGS = '[["<think>", "</think>"], ["<analysis>", "</analysis>"]]'

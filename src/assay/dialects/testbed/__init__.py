@@ -1,4 +1,4 @@
-"""Compatibility layer for ICLTestbed: in-context learning with retrievers, post-processes and loading scripts."""
+"""Compatibility layer for ICLTestbed: in-context learning with retrievers, postprocessing and loading scripts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -132,7 +132,7 @@ def postprocess_generation(
     predictions: str | Sequence[str],
     stop_words: Sequence[str] | None = None,
 ) -> object:
-    """Cut predictions at the first stop word, strip them, and apply the registered post-process.
+    """Cut predictions at the first stop word, strip them, and apply the registered postprocessing function.
 
     Under upstream's rules, an empty list of stop words, or an empty stop word, makes
     every prediction empty.

@@ -1,4 +1,4 @@
-"""Retrievers and post-processes by name: those that user files register, and the shipped ones."""
+"""Retrievers and postprocessing functions by name: those that user files register, and the shipped ones."""
 
 import inspect
 import warnings
@@ -184,7 +184,7 @@ def unchanged(text: str) -> str:
 
 
 def is_hateful(text: str) -> int:
-    """Post-process that returns 1 if "yes" comes before "no" in a prediction, otherwise 0."""
+    """Postprocessing function that returns 1 if "yes" comes before "no" in a prediction, otherwise 0."""
     for word in words_of(text.lower()):
         if word in _HATEFUL:
             return 1
@@ -219,7 +219,7 @@ SHIPPED: Mapping[str, tuple[Function, Function]] = {
     "hateful_memes": (hateful_meme, is_hateful),
     "seed_bench": (lettered_question, unchanged),
 }
-"""Retriever and post-process of each dataset, by the name of its folder."""
+"""Retriever and postprocessing function of each dataset, by the name of its folder."""
 
 
 def register() -> None:

@@ -61,7 +61,7 @@ class Hasher:
 
 
 class Fingerprint:
-    """Samples stored under keys. A sample's digest is computed from `encode_fn(sample)`."""
+    """A dictionary of samples, each stored with the digest of `encode_fn(sample)`."""
 
     def __init__(self, encode_fn: Callable[[Any], Any]) -> None:
         self.hash_values: Record = {}

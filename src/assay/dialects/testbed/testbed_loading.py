@@ -2,7 +2,7 @@
 
 Upstream imports every folder of its tree at once. Here an unregistered name is looked
 up in the tree around the script, which is searched on the module path, in the working
-folder and in its parents. As in upstream, a folder's own retriever and post-process
+folder and in its parents. As in upstream, a folder's own retriever and postprocessing function
 take precedence over shipped ones, if the packages they import are installed.
 """
 

@@ -258,7 +258,7 @@ def _task(
     run: RunOptions,
     **fields: Any,
 ) -> RetrievedTask:
-    """Return the task of a registered dataset. Its scorer applies the dataset's post-process to predictions.
+    """Return the task of a registered dataset. Its scorer applies the dataset's postprocessing function.
 
     Predictions are first cut at the stop words of the run.
     """
@@ -308,7 +308,10 @@ def _data(
 
 
 def _check_reading(task: Task, run: RunOptions) -> None:
-    """Raise if a post-process maps all answers in the data to one result. Wrong predictions would count as correct."""
+    """Raise if a postprocessing function maps all answers in the data to one result.
+
+    Wrong predictions would count as correct.
+    """
     accuracy = task.scorers[0]
     postprocess = accuracy.reading.postprocess
     source = run.data or task.dataset

@@ -184,7 +184,7 @@ class Reading:
 
     @property
     def defined_at(self) -> str:
-        """Return the location of the post-process as ` (file.py:12)`; empty without a post-process."""
+        """Return the location of the postprocessing function as ` (file.py:12)`; empty without one."""
         if self.postprocess is None:
             return ""
         return f" ({defined_at(self.postprocess)})"
@@ -192,7 +192,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Scorer: 1 if prediction and target are equal after the post-process, otherwise 0."""
+    """Scorer: 1 if prediction and target are equal after postprocessing, otherwise 0."""
 
     reading: Reading
     typed: bool = False
@@ -235,7 +235,7 @@ def _unusable(reason: str) -> Score:
 
 
 def _same(one: object, other: object) -> bool:
-    """Return True if two results of post-processes are equal. Arrays are equal if all elements are."""
+    """Return True if two postprocessed values are equal. Arrays are equal if all elements are."""
     equal = one == other
     if hasattr(equal, "all"):
         return bool(equal.all())

@@ -54,10 +54,7 @@ class TableDataset(TableRows):
         return read_table(fetched_table(url, path, file_md5, other), self)
 
     def _assay_paths(self, url: str) -> tuple[Path, Path]:
-        """Return the path for the download, `$LMUData/<dataset>.tsv`, and an alternative path of the table.
-
-        The alternative has the file name in the URL.
-        """
+        """Return two possible paths of the table: `$LMUData/<dataset>.tsv`, and one named as in the URL."""
         root = Path(LMUDataRoot())
         return root / f"{self.dataset_name}.tsv", root / url.split("/")[-1]
 
@@ -88,9 +85,7 @@ class TextBaseDataset(TableDataset):
         self.post_build(dataset)
 
     def _assay_paths(self, url: str) -> tuple[Path, Path]:
-        """Return the path for the download, with the file name in the URL, and an alternative path of the table.
-
-        The alternative is `$LMUData/<dataset>.tsv`.
+        """Return two possible paths of the table: one named as in the URL, and `$LMUData/<dataset>.tsv`.
         """
         named, in_url = super()._assay_paths(url)
         return in_url, named

@@ -280,9 +280,9 @@ OVERALL = "Overall"
 def accuracy_table(frame: "DataFrame", *, documented: bool) -> "DataFrame":
     """Return a table of accuracy: `split`, `Overall`, then a column for each l2-category and each category.
 
-    `hit` in `frame` is 1 for a correct row. The documented revision has the rows full,
-    dev and test if there are splits, else the single row dev. The newest has one row
-    for each split; without splits, its only row is called none.
+    `hit` in `frame` is 1 for a correct row. If there are splits, the documented revision has the rows
+    `full`, `dev` and `test`, and the newest has one row for each split. Without splits,
+    the only row is `dev` in the documented revision and `none` in the newest.
     """
     import pandas
 

@@ -35,7 +35,7 @@ ROOM = 256 << 20
 USUAL = frozenset(
     {"input_ids", "inputs_embeds", "attention_mask", "position_ids", "cache_position"}
 )
-"""Arguments of a language model with which prefixes can be shared."""
+"""The arguments of a language model that the engine supports. With others, prefixes cannot be shared."""
 TOGETHER = 8
 """Maximum number of images or clips to encode in one pass."""
 

@@ -103,7 +103,7 @@ class MediaModel:
         self.plain = PlainWriter(model, self.answers, limits, settings, self.opening)
 
     def _engine(self) -> Any:
-        """Create the engine, or only a token counter if the model does not support it.
+        """Create the engine. If the engine does not support the model, create only a token counter.
 
         Set `sharing` and `plain_because`.
         """

@@ -197,7 +197,7 @@ class Ending:
 
     @property
     def is_unclear(self) -> bool:
-        """Return True if an answer reached its limit, but it is unknown which.
+        """Return True if it is unknown which answer of the batch reached its token limit.
 
         That happens if `generate` reorders the batch between turns.
         """

@@ -151,7 +151,7 @@ class ServerQueue:
         """Call `attempt` until it succeeds, fails for good, or the queue is stopped.
 
         During an outage, return the last failure at once if `may_leave()` is True, because another server can be
-        asked.
+        tried.
         """
         request = RequestState()
         output = Output.failed("connection", "the server is gone", retryable=True)

@@ -17,7 +17,7 @@ GROW = 0.05
 EPISODE_SECONDS = 1.0
 """Rate limits within this many seconds of each other are treated as one."""
 CAUTIOUS_ROUNDS = 10
-"""Number of clean rounds after which a limit that the server refused is tried again."""
+"""Number of rounds without a refusal after which a refused limit is tried again."""
 
 
 @dataclass(slots=True)
@@ -34,9 +34,9 @@ class Limiter:
     successes: int = 0
     shrunk_at: float = float("-inf")
     refused_at: int = 0
-    """The limit at the last rate limit from the server; 0 if that is long ago."""
+    """The number of allowed requests at which the server last reported a rate limit; 0 if that is long ago."""
     limit_before_refusal: float = 0.0
-    """The limit before the server refused the API key; 0 if it refused none."""
+    """The number of allowed requests before the server refused the API key; 0 if it did not refuse it."""
     key_refused_at: float = 0.0
     slowed_at: float = float("-inf")
     """The time of the first timeout in the latest round of requests."""
@@ -234,7 +234,7 @@ class Beginning:
 GONE = frozenset({"connection", "broken_reply", "http", "unavailable", "tls"})
 """Kinds of retryable failures that may mean that the server is unreachable."""
 ABOUT_THE_SERVER = frozenset({"connection", "broken_reply", "tls"})
-"""Kinds of failures that never depend on the request, unlike the other kinds in `GONE`."""
+"""The kinds of failures in `GONE` that never depend on the request."""
 MOST_LOST = 8
 """Number of consecutive failures that mean an outage. Fewer are enough if fewer requests may be in flight."""
 LONGEST_PAUSE = 15.0

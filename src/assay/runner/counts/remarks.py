@@ -244,7 +244,7 @@ class Cuts:
 
 
 class ReasonedAnswers:
-    """Counts answers that contain reasoning, which is not scored. Each answer counts once."""
+    """Counts answers that contain reasoning, which is not scored. Each answer is counted once."""
 
     def __init__(self) -> None:
         self._answers: set[AnswerKey] = set()

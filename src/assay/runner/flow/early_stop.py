@@ -1,8 +1,8 @@
 """Early stopping: check the scores of a task × model as they arrive, until `--until` is reached.
 
 Samples are used in the order in which they were drawn. Each waits until all samples before it are judged, because
-quick answers arrive first and may be the easier ones. Scores of an earlier run in the folder count as if they arrived
-now.
+quick answers arrive first and may be the easier ones. Scores of an earlier run in the folder are treated as if they
+arrived now.
 """
 
 from collections.abc import Iterator, Mapping

@@ -154,7 +154,7 @@ def context_notes(planned: PlannedTask) -> Iterator[str]:
 
 
 def _numbering_note(planned: PlannedTask, sample: Sample) -> Iterator[str]:
-    """Yield a note on how right answers count the options, if these are in columns such as option1 and option2."""
+    """Yield a note on whether right answers number the options from 0 or 1, for columns such as option1 and option2."""
     columns = planned.samples.head.columns
     if columns is None or not columns.is_numbered or columns.target is None:
         return

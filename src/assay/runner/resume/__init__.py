@@ -1,1 +1,1 @@
-"""Decide what a folder contains from an earlier run, and which of it is still valid."""
+"""Find the results of an earlier run in a folder, and decide which of them are still valid."""

@@ -1,8 +1,9 @@
-"""Rows of the table: rules for the results of every summarizer.
+"""Make the rows of the results table from the results of all summarizers.
 
-A number is finite or missing. A row without a number reports the original value, such as infinity. Samples without a
-score are flagged. Two results with the same name are distinguished by the differing options of their summarizers. The
-same result twice is one row.
+A number is finite or missing. A row without a number reports the original value, such as
+infinity. Samples without a score are flagged. Two results with the same name are
+distinguished by the differing options of their summarizers. Identical results become one
+row.
 """
 
 import math

@@ -126,7 +126,7 @@ def _is_helper(
     field: str,
     value: object,
 ) -> bool:
-    """Return True if a value that has a field's name is a helper of the file, and not meant as the field."""
+    """Return True if a value with the name of a task field is a helper function or module, and not the field."""
     if field in MAPPINGS:
         return not isinstance(value, Mapping)
     if field in ("driver", "state"):
@@ -215,7 +215,7 @@ def _beside(
     source: object,
     path: Path,
 ) -> object:
-    """Resolve a data path from the folder of the file, if it exists there."""
+    """Return a data path as a path in the folder of the file, if it exists there."""
     if (
         isinstance(source, str)
         and not Path(source).is_absolute()

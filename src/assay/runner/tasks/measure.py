@@ -14,7 +14,7 @@ from ...templates.likelihood import WeighedLetters
 from .overrides import original
 
 RecordedMeasures = Mapping[tuple[str, str], str]
-"""The measure by which a task was asked, by task and model; empty if it was asked as written."""
+"""The measure by which a task was asked, by task and model; empty if the task was not changed."""
 LIKELIHOOD = "likelihood"
 """The former name of the measures `letter_likelihood` and `text_likelihood`.
 
@@ -59,7 +59,7 @@ All but `text_likelihood` keep the task's own prompt.
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A task with its measure applied, and the name of the measure; empty if the task is asked as written."""
+    """A task with a measure applied, and the measure's name. The name is empty if the task was not changed."""
 
     task: Task
     measure: str = ""

@@ -123,7 +123,7 @@ def _claims(
     pattern: re.Pattern[str],
     text: str,
 ) -> Iterator[re.Match[str]]:
-    """Yield the matches of a pattern, except those directly after a word of denial (不, 没有, 非)."""
+    """Yield the matches of a pattern, except those directly after a negation (不, 没有, 非)."""
     for match in pattern.finditer(text):
         before = text[max(0, match.start() - 4) : match.start()]
         if not re.search(r"(?:不|没有?|非|排除|并不|不能|不应该?|不会)$", before):

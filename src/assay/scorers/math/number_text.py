@@ -4,7 +4,7 @@ Only the spelling changes, never a value. A text without such forms is returned
 unchanged.
 
 Number words become digits: English and Chinese numerals of any size, and small numbers
-in other languages. `one` and `一` have other meanings, too ("this one", 一共), so they are
+in other languages. `one` and `一` also have other meanings ("this one", 一共), so they are
 converted only where a number is expected: if they are the whole answer, or directly
 after words that declare the answer.
 """

@@ -109,7 +109,7 @@ With fewer, no method that uses their spread covers 93.5 % in all cases
 (docs/development/coverage.md has the figures).
 """
 FEWEST_EFFECTIVE_CLUSTERS = 7
-"""The lowest effective number of clusters of unequal size that is not flagged. It is stricter than the count."""
+"""The effective number of clusters of unequal size below which an interval is flagged."""
 
 RARE_SHARE = 0.3
 """The share of a value on an open scale above which a single sample or cluster is flagged.

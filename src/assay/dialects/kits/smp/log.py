@@ -104,7 +104,10 @@ def setup_logger(
 
 
 def names_for(guest: "Guest") -> Record:
-    """Return a `get_logger` for the user files that `guest` loads. It creates loggers below the toolkit's logger."""
+    """Return a `get_logger` for the user files that `guest` loads.
+
+    The function creates children of the toolkit's logger.
+    """
     kits = guest.dialect.split("+")
     if ROOT_LOGGER_NAME in kits:
         root = ROOT_LOGGER_NAME
