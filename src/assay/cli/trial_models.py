@@ -1,4 +1,4 @@
-"""What `assay check` tries scorers with: scripted answers, helper models for judges, and one event loop."""
+"""Scripted answers, substitutes for judges and an event loop, with which `assay check` tries scorers."""
 
 import asyncio
 import inspect

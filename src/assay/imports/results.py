@@ -75,7 +75,7 @@ class ForeignTask:
     samples: Callable[[], Iterator[ForeignSample]] = no_samples
     numbers: tuple[ForeignNumber, ...] = ()
     higher_is_better: Mapping[str, bool] = field(default_factory=lambda: EMPTY)
-    """The direction of each metric, if the format has it. For other metrics, higher values count as better."""
+    """The direction of each metric, if the format has it. For other metrics, higher values are assumed to be better."""
     shares: frozenset[str] = frozenset()
     """Names of metrics whose values are between 0 and 1."""
     settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)

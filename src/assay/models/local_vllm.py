@@ -69,7 +69,7 @@ class MeterBar:
         self.postfix: Any = None
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the prompts being added, none of which is finished by that."""
+        """Iterate over the prompts that vLLM adds. Adding a prompt is not counted as progress."""
         return iter(self._iterable)
 
     @property

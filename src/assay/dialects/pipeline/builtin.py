@@ -159,7 +159,7 @@ def _with_likelihoods(
 ) -> Iterator[tuple[Row, Likelihood]]:
     """Yield each row with the likelihood of its target. Rows without a response from the model are left out.
 
-    An empty target has probability 1. A user's own engine gets such rows too, so that
+    An empty target has probability 1. A user's own engine also gets such rows, so that
     its batches are the same as upstream's.
     """
     if isinstance(engine, Engine):

@@ -1,6 +1,7 @@
 """Make tasks from registration files and names: a dataset with an evaluator that calls the model.
 
-References are `FILE.py`, `FILE.py:dataset`, `gsm8k/generation`, or with settings `mmlu_pro/mmlu_pro?{"noise": 0.5}`.
+Task references are `FILE.py`, `FILE.py:dataset`, `gsm8k/generation`, or with settings
+`mmlu_pro/mmlu_pro?{"noise": 0.5}`.
 """
 
 import json

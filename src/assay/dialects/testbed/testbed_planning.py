@@ -310,7 +310,7 @@ def _data(
 def _check_reading(task: Task, run: RunOptions) -> None:
     """Raise if a postprocessing function maps all answers in the data to one result.
 
-    Wrong predictions would count as correct.
+    Wrong predictions would be scored as correct.
     """
     accuracy = task.scorers[0]
     postprocess = accuracy.reading.postprocess

@@ -85,8 +85,7 @@ class TextBaseDataset(TableDataset):
         self.post_build(dataset)
 
     def _assay_paths(self, url: str) -> tuple[Path, Path]:
-        """Return two possible paths of the table: one named as in the URL, and `$LMUData/<dataset>.tsv`.
-        """
+        """Return two possible paths of the table: one named as in the URL, and `$LMUData/<dataset>.tsv`."""
         named, in_url = super()._assay_paths(url)
         return in_url, named
 

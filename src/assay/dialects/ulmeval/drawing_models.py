@@ -43,7 +43,7 @@ class BaseModel(MessageModel):
     ) -> list[Any]:
         """Return a list of `num_generations` images for a message: text, a dict, or a list of strings or dicts.
 
-        Data URLs, existing paths and http(s) URLs with a media suffix count as images.
+        Data URLs, existing paths and http(s) URLs with a media suffix are read as images.
         Random generators are seeded from `$SEED` (default 42), the message, and the
         number of earlier calls with the same message.
         """

@@ -417,7 +417,10 @@ def _refuse_same_files(
     kind: str,
     named: Sequence[tuple[str, str]],
 ) -> None:
-    """Raise if two different models, or datasets, share a name in file names. `named` has (name, reference) pairs."""
+    """Raise if two different models, or datasets, share a name in file names.
+
+    `named` has (name, task or model reference) pairs.
+    """
     references: dict[str, str] = {}
     for name, reference in named:
         first = references.setdefault(name, reference)

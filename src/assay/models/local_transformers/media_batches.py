@@ -110,7 +110,7 @@ def handles_padding(
     pair: Sequence[Inputs],
     filler: int,
 ) -> bool | None:
-    """Return True if two prompts have the same logits in one batch as each has alone.
+    """Return True if two prompts have the same logits in one batch as when computed one by one.
 
     Return `None` if the logits are not finite, because that proves nothing about other
     prompts.

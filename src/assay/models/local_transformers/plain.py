@@ -103,7 +103,7 @@ class PlainText:
         return self._pads
 
     def _can_join(self) -> bool:
-        """Return True if prompts of equal length have the same logits in a batch as alone.
+        """Return True if prompts of equal length have the same logits in a batch as when computed one by one.
 
         RWKV models do not have this property.
         """

@@ -44,7 +44,7 @@ class PlannedTask:
     run: RunOptions
     shots: Shots | None = None
     measure: str = ""
-    """Name of the measure by which a multiple-choice task is asked; empty if the task is asked as written."""
+    """Name of the measure of a multiple-choice task; empty if the task is not changed."""
     digests: dict[str, Any] = field(default_factory=dict)
     rounds: dict[tuple[str, int], int] = field(default_factory=dict)
     """The number of dialogue rounds to use, for each sample and epoch that has more rounds in the journal."""

@@ -224,7 +224,7 @@ class EditPublished(GivenModels, ABC):
 
     @property
     def requires(self) -> tuple[PromptsFile, ...]:
-        """The prompts file, as long as it was not found; empty once the prompts were read."""
+        """The prompts file if it was not found; empty if the prompts were read."""
         if self.prompts:
             return ()
         return (self.file,)

@@ -157,7 +157,7 @@ def _first(
     reaches: Callable[[int], bool],
     start: int,
 ) -> int:
-    """Return the smallest n from which on `reaches` is True.
+    """Return the smallest n at which `reaches` becomes True.
 
     Near that n the power may decrease a little as n increases.
     """
