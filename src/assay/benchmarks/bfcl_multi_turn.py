@@ -114,7 +114,7 @@ class SystemTools:
 
     @property
     def identity(self) -> list[str]:
-        """What identifies this toolbox: the version of the package, and the mode.
+        """Properties that identify this toolbox: the version of the package, and the mode.
 
         If one changes, stored results are outdated.
         """

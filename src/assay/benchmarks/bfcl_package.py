@@ -154,7 +154,7 @@ class Bfcl:
         )
 
     def is_no_call(self, decoded: object) -> bool:
-        """Return True if decoded calls count as no call in the categories irrelevance and relevance."""
+        """Return True if decoded calls are treated as no call in the categories irrelevance and relevance."""
         return bool(self.utils.is_empty_output(decoded))
 
 

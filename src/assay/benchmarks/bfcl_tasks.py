@@ -85,7 +85,10 @@ OVERALL_SHARES: Mapping[str, float] = {
     "no_call": 0.1,
     "turns": 0.3,
 }
-"""The weight of each group of tasks in BFCL's overall score. The rest is memory and web search, which count as 0."""
+"""The weight of each group of tasks in BFCL's overall score.
+
+The rest is for memory and web search, whose score is taken to be 0.
+"""
 
 
 @dataclass(frozen=True)

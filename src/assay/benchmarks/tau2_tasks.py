@@ -97,7 +97,7 @@ class Tau2Service:
 
     @property
     def identity(self) -> list[str]:
-        """What identifies this toolbox: the domain and the versions of the packages.
+        """Properties that identify this toolbox: the domain and the versions of the packages.
 
         If one changes, stored results are outdated.
         """

@@ -224,7 +224,7 @@ def version_of(library: str) -> str:
 
 
 def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
-    """Yield each name that a file imports with each file that this import runs. The standard library is left out."""
+    """Yield (name, file) for every file that runs because of an import. The standard library is left out."""
     names, is_open = _imported_names(file)
     for name in names:
         if name.partition(".")[0] not in sys.stdlib_module_names:

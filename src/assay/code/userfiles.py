@@ -190,7 +190,7 @@ def loading_fix(error: BaseException) -> str | None:
 
 
 def keyword_fix(error: BaseException) -> str | None:
-    """Return the field that is meant by an argument which `Task`, `Sample` or a similar class does not have."""
+    """Return the field that the author probably meant by an unknown argument of `Task`, `Sample` or a similar class."""
     if not isinstance(error, TypeError):
         return None
     match = _UNEXPECTED.search(str(error))

@@ -1,4 +1,4 @@
-"""What a model can accept and produce.
+"""The abilities of a model: what it accepts and produces.
 
 A model declares its abilities, so that a task that needs others is reported before anything is loaded.
 """

@@ -21,7 +21,7 @@ class Outcome(StrEnum):
     TRUNCATED = "truncated"
     """The token limit cut the answer before anything could be extracted from it. Its value is 0."""
     MODEL_ERROR = "model_error"
-    """No answer arrived. The sample does not count in the mean, and widens the worst-case and best-case bounds."""
+    """No answer arrived. The sample is left out of the mean, and widens the worst-case and best-case bounds."""
     JUDGE_ERROR = "judge_error"
     DATA_ERROR = "data_error"
     LIMIT_TURNS = "limit:turns"

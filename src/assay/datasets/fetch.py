@@ -7,7 +7,7 @@ address that was checked.
 URLs in rows may lead only to public addresses, unless the user allows more. An IPv6
 address may contain an IPv4 address to which some networks translate it; then the IPv4
 address decides. Addresses in obsolete forms of this (6to4, Teredo, IPv4-compatible)
-count as not public.
+are treated as not public.
 
 The deadline covers everything that is read from a connection. A socket's own timeout
 restarts with every byte, so a server that sends one byte per second never times out.

@@ -76,7 +76,7 @@ OnDuplicate = Literal["error", "first", "suffix"]
 Find = Callable[[tuple[str, ...], Columns | None], Columns]
 """A function that returns the mapping for rows with these columns, given the mapping of the first rows."""
 Decide = Callable[[Sequence[Way]], Way | None]
-"""Function that reads all rows and returns which of several ways a right answer is meant in; `None` if that is open."""
+"""Function that reads all rows and returns the way to read right answers, out of several; None if it is unclear."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -351,7 +351,7 @@ class Samples:
         )
 
     def _decide(self, possible: Sequence[Way]) -> Way | None:
-        """Return which of several ways the right answers are read in, if all rows that show it agree.
+        """Return the way to read right answers, out of several, if all rows that show it agree.
 
         If no row shows it, numbers of options in numbered columns count from 1. Reads all rows, once.
         """

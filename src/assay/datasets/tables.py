@@ -1,6 +1,6 @@
 """CSV and TSV: text cells under a header, read line by line, without guessing types.
 
-Quotes follow RFC 4180, in TSV files too, as pandas writes them. A quote matters only at the start of a cell. A row
+Quotes follow RFC 4180, also in TSV files, as pandas writes them. A quote matters only at the start of a cell. A row
 with too many or too few cells is a fault of that row only; its neighbours are not affected.
 """
 

@@ -306,8 +306,8 @@ def is_upstreams(
 ) -> bool:
     """Return True if a user's file or package is a copy of the toolkit's: it has names of assay's replacement.
 
-    A user may have a `pipeline.py` or `tasks/` that is unrelated to the toolkit. It has
-    none of these names.
+    A user may have a `pipeline.py` or `tasks/` that is unrelated to the toolkit. Such a file
+    has none of these names.
     """
     modules = facade_files(tuple(names.items()))
     offered = names_in(theirs).exported

@@ -1,4 +1,4 @@
-"""Claude models through the Messages API, where system text is a field of its request and images are blocks."""
+"""Claude models through the Messages API, in which the system text is a separate field and images are blocks."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -350,7 +350,7 @@ def _read_call(call: object) -> ToolCall:
 
 
 def _refusal(message: object) -> str | None:
-    """Return the text of a refusal, which does not count as an answer; None without one."""
+    """Return the text of a refusal, which is not an answer; None without one."""
     if not isinstance(message, Mapping):
         return None
     content = message.get("content")

@@ -16,7 +16,7 @@ from .http_connection import Connection
 MOST_MARKS = 256
 """Maximum number of answers remembered for each server, to detect one that is sent twice."""
 LONG_BODY = 512
-"""Minimum size in bytes at which two equal bodies without ids count as one answer sent twice."""
+"""Minimum size in bytes at which two equal bodies without ids are treated as one answer sent twice."""
 CHEAP_CONNECTING = 0.02
 """Opening a connection per request is cheap if it takes at most this fraction of the time of an answer."""
 MOST_CONNECTS = 200.0

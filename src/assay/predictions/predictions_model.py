@@ -94,7 +94,7 @@ class Predictions:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies the predictions: digest and columns of the file, and the
+        """Properties that identify the predictions: digest and columns of the file, and the
         times of the media files named in it.
         """
         columns = {"id": self.id, PREDICTION: self.prediction, **self._named_media()}

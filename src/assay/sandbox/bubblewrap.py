@@ -105,7 +105,7 @@ class Bubblewrap:
 
     program: str
     forks: bool = False
-    """True if Python code is forked from a running process (`fork_server`) where no new interpreter is needed."""
+    """True if Python code is forked from a running process (`fork_server`) if no new interpreter is needed."""
     workspace: bool = False
     """True for workspaces, which can use the programs of the host, and sockets within the sandbox."""
     visible: tuple[str, ...] = ()

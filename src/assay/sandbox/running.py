@@ -4,7 +4,7 @@ The memory of an execution is the sum over its processes. A process belongs to a
 group, or descends from its first process.
 
 The buffers of sockets are kernel memory, which is not counted for any process. So each descriptor above a small
-number counts as a socket with a full buffer.
+number is treated as a socket with a full buffer.
 """
 
 import os

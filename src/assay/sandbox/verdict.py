@@ -2,7 +2,7 @@
 
 A program and tests of its functions run in one process inside a sandbox (`harness`), as in the official runners. The
 harness writes lines to a pipe, each with a number that the program does not know; lines without it are ignored. A
-program passes only if the harness reports it. Once the harness has started, every other ending counts as a failure of
+program passes only if the harness reports it. Once the harness has started, every other ending is a failure of
 the program.
 
 `ToRun` is an execution as plain data, whose text is stored in the journal. It contains everything on which the

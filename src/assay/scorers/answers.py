@@ -167,7 +167,7 @@ def no_verdict(reason: str, **details: object) -> Score:
 
 
 def no_target(sample: Sample, what: str = "target") -> Score:
-    """Return the `data_error` score of a sample that has no target, or no `what`, to compare with."""
+    """Return the `data_error` score of a sample without a target, or without the part that `what` names."""
     reason = f"sample {sample.id!r} has no {what}"
     if what == "target" and not is_text(sample.targets):
         reason = (

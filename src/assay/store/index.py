@@ -24,7 +24,7 @@ REASONING_PART = b'"type":"reasoning"'
 Cell = tuple[str, str]
 """The task and model to which a row of the results table belongs."""
 Round = tuple[Cell, str, int, int]
-"""What identifies one answer: task and model, sample id, epoch and round."""
+"""Identifies one answer: task and model, sample id, epoch and round."""
 
 
 class _Details(msgspec.Struct, gc=False):

@@ -2,7 +2,7 @@
 
 Examples of a group are the rotations of one question, or both questions about an image.
 If a verdict or an expected sample is missing, the group is unresolved and flagged; it
-does not count as a smaller group.
+is not treated as a smaller group.
 """
 
 from collections import Counter

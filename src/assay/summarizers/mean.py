@@ -164,7 +164,7 @@ def _expected_samples(
 ) -> int | None:
     """Return the number of samples that a metric should have.
 
-    In the mean of `round_3`, a dialogue without a third round does not count as
+    In the mean of `round_3`, a dialogue without a third round is not
     missing.
     """
     if context.n_expected is None or not _ROUND.search(metric):

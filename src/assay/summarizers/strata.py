@@ -106,7 +106,7 @@ class OneEach:
         """A flag that names the reducer of repeats, unless it is the mean."""
 
     def __call__(self, record: ScoreRecord) -> tuple[float, float] | None:
-        """Return the value times its weight, and the weight (usually 1); None for an answer that does not count."""
+        """Return the value times its weight, and the weight (usually 1); None for an answer that is left out."""
         id = record.id
         if id not in self._values or self._counted(record) is None:
             return None

@@ -181,7 +181,7 @@ def ballot_of(
     """Return the answer for which a record votes under `majority`; None for an abstention.
 
     It is the answer that the scorer read. An answer that could not be read does not
-    vote. If the scorer reads no answer, equal values count as equal answers.
+    vote. If the scorer reads no answer, equal values are treated as equal answers.
     """
     if answer is not None:
         return answer

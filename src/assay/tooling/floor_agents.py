@@ -34,7 +34,7 @@ class Null:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies this model in request keys: the name of the agent."""
+        """Properties that identify this model in request keys: the name of the agent."""
         return {"floor": type(self).__name__.lower()}
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:

@@ -300,7 +300,10 @@ class FunctionTools:
 
     @property
     def identity(self) -> object:
-        """What identifies this toolbox: its functions. If their code changes, recorded answers are outdated."""
+        """Properties that identify this toolbox: its functions.
+
+        If their code changes, recorded answers are outdated.
+        """
         return self.functions
 
     def tools(

@@ -110,7 +110,7 @@ class SimulatedUser:
 
     @property
     def identity(self) -> list[str]:
-        """What identifies this user: the texts that determine its messages."""
+        """Properties that identify this user: the texts that determine its messages."""
         return [self.persona, GUIDELINES, OPENING]
 
     def check(self) -> None:

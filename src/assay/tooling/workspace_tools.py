@@ -109,7 +109,7 @@ class WorkspaceToolbox:
 
     @property
     def identity(self) -> list[object]:
-        """What identifies this tool: its name and its limits, because they determine results."""
+        """Properties that identify this tool: its name and its limits, because they determine results."""
         return [self.tool, self.seconds, self.memory_mb, self.disk_mb]
 
     def tools(

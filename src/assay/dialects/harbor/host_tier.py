@@ -100,7 +100,7 @@ PROVIDED = {
 }  # fmt: skip
 """For Debian packages whose programs have other names: the programs that show the package is installed.
 
-`sh` is listed for packages that tasks do not need, so that they count as installed.
+`sh` is listed for packages that tasks do not need, so that they are treated as installed.
 """
 SYSTEM_TOPS = frozenset(
     {

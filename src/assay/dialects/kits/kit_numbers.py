@@ -13,7 +13,7 @@ def as_numbers(value: Any) -> Record:
     """Return the numbers in a user's return value by name.
 
     The value may be a dictionary, a data frame, a dictionary of columns, a list, or a
-    single number. Numeric strings count as numbers. Other strings and empty cells are
+    single number. Numeric strings are read as numbers. Other strings and empty cells are
     left out.
     """
     if value is None:

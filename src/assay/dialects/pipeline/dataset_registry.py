@@ -93,7 +93,7 @@ class DatasetRegistry:
 
         The reference is a row's `answer`, even if that is 0, `False` or `""`; without
         an `answer`, it is the row's `reference`. Under upstream's rules, `reference` is
-        used for these three values, too, and loading stops at the first row that fails.
+        also used for these three values, and loading stops at the first row that fails.
         """
         config = cls.get(name)
         if config is None:

@@ -158,7 +158,7 @@ def make_task(
     """Build the task of a dataset and an evaluator; by default the evaluator of the same name, or the file's only one.
 
     Under upstream's rules, shipped evaluators are upstream's variants, and an empty
-    answer, 0 and `False` do not count as answers.
+    answer, 0 and `False` are not answers.
     """
     follows_upstream = is_upstream("pipeline")
     chosen = reference.evaluator

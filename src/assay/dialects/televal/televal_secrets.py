@@ -29,7 +29,7 @@ PLACEHOLDERS = frozenset({"", "xxx", "***", "your_key", "none", "empty", MARK})
 def expand(value: object) -> Any:
     """Replace `${env:NAME}` in a value of a YAML file by the environment variable. Raise if it is not set.
 
-    In arguments for keys, a variable's plain name works too: `key: JUDGE_API_KEY`.
+    In arguments for keys, a variable's plain name also works: `key: JUDGE_API_KEY`.
     """
     named = _with_references(value)
     for name in REFERENCE.findall(repr(named)):

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 register()
-REGISTERED.clear()  # Shipped functions do not count as registered by a user's file.
+REGISTERED.clear()  # Shipped functions were not registered by a user's file.
 
 
 def prepare_dataloader(

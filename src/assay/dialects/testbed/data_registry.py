@@ -179,7 +179,7 @@ def lettered_question(item: Row, is_last: bool) -> tuple[list[Record], Any]:
 
 
 def unchanged(text: str) -> str:
-    """Post-process that returns the prediction unchanged."""
+    """Postprocessing function that returns the prediction unchanged."""
     return text
 
 

@@ -200,7 +200,7 @@ class Contexts:
         all_places = places_of(loader)
         sources = [retrieval.source for retrieval in retrievals]
         self.source = "\n".join([repr(all_places), *sources])
-        """What identifies the prompts in digests: the rows of each context, and the code that renders them."""
+        """Properties that identify the prompts in digests: the rows of each context, and the code that renders them."""
         self._contexts: dict[str, tuple[Place, ...]] = {}
         """The rows of each context, by the id of its query. If a query occurs again, a number is added to its id."""
         for places in all_places:

@@ -382,7 +382,7 @@ def in_full_precision() -> Iterator[None]:
 def check_given(arguments: Mapping[str, Any]) -> None:
     """Raise if the arguments of a language model show that prefixes cannot be shared.
 
-    This is so if tokens attend to later ones, or if there are tensors besides the
+    They cannot if tokens attend to later ones, or if there are tensors besides the
     embeddings. In half precision, comparing logits alone may not show this.
     """
     import torch

@@ -31,7 +31,7 @@ WITHOUT_GENERATED = "the server generates nothing after the texts it echoes, so 
 MOST_CERTAIN = 2
 """Largest number of tokens in a text whose log-probabilities may all be 0. In longer texts, this is an error."""
 NEAR = 0.01
-"""Difference below which two log-probabilities count as equal, because servers round them."""
+"""Difference below which two log-probabilities are treated as equal, because servers round them."""
 
 
 class CannotWeigh(HttpFailure):
@@ -429,7 +429,7 @@ def _weight(
 ) -> Likelihood:
     """Return the sum of the log-probabilities of the tokens that overlap `part`, the end of the text.
 
-    The first token of a `whole` text does not count if the server inserts no token before it.
+    The first token of a `whole` text is left out if the server inserts no token before it.
     """
     if not part:
         return Likelihood(0.0, True, 0)

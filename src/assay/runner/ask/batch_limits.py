@@ -1,4 +1,4 @@
-"""The settings of `--batch_args`, and the checks of `--batch_api` before anything is asked."""
+"""The settings of `--batch_args`, and the checks of `--batch_api` before a request is sent."""
 
 import math
 from collections.abc import Mapping, Sequence

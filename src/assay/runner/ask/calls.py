@@ -40,7 +40,7 @@ LARGEST_HANDOVER = 256
 MEDIA_HANDOVER = 16
 CLEAN_BATCHES = 32
 ENOUGH_TIMED = 32
-"""Minimum number of timed requests before a model may count as instant."""
+"""Minimum number of timed requests before a model may be treated as instant."""
 MOST_WAITING = 0.75
 """Largest share of a batch's duration that an instant model may spend waiting for the runner's thread.
 

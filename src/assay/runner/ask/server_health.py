@@ -22,7 +22,7 @@ CAUTIOUS_ROUNDS = 10
 
 @dataclass(slots=True)
 class Limiter:
-    """Limits the requests in flight at one server: lower after a rate limit, higher after a round of clean answers.
+    """Limits the requests in flight at one server: lower after a rate limit, higher after a round of successful answers.
 
     A round is as many answers as may be in flight. The limit that the server refused is remembered and approached with
     care, so that most of the time is spent just below it. It is forgotten once it was exceeded without a refusal.
@@ -257,8 +257,8 @@ def requested_wait(error: ErrorInfo) -> float:
 class Outage:
     """Detects outages of one server from its failures.
 
-    During an outage all requests wait except one, which probes the server now and then. The wait does not count as
-    a try: otherwise a restart of some minutes would fail all requests in flight.
+    During an outage all requests wait except one, which probes the server now and then. The wait is not counted as
+    an attempt: otherwise a restart of some minutes would fail all requests in flight.
     """
 
     window: int

@@ -39,7 +39,7 @@ class ErrorBudget:
         because a judge has a separate key.
         """
         self._failed: set[tuple[str, int]] = set()
-        """Samples and epochs for which a helper model failed. Each counts as one error."""
+        """Samples and epochs for which a helper model failed. Each is counted as one error."""
         self._answering: set[str] = set()
         """Models that have given an answer: the role of a helper, or "" for the model of the run."""
         self._alike: dict[str, Counter[str]] = {}
@@ -92,7 +92,7 @@ class ErrorBudget:
     ) -> None:
         """Count the result of one request to the model, or to the helper in the role `whose`.
 
-        `error` is None for an answer. Several failures of helpers for one `sample` count as one
+        `error` is None for an answer. Several failures of helpers for one `sample` are one
         error. `expected` is the number of samples. Raise if the run must stop.
         """
         if error is None:

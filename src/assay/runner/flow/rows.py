@@ -140,7 +140,7 @@ class TaskRun:
         work: Work,
         asker: Asker | None,
     ) -> None:
-        """Ask and score until nothing is left. Without an asker, only wait for pending scores."""
+        """Send requests and score answers until no rows are left. Without an asker, only wait for pending scores."""
         self.work = work
         try:
             if asker is not None:

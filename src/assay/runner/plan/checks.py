@@ -23,7 +23,7 @@ from ..tasks.components import build_summarizer
 from .planned_task import PlannedTask
 
 ROWS_SHUFFLED_ON_TRIAL = 5
-"""Number of rows whose prompts are compared under two orders of the options, before anything is asked."""
+"""Number of rows whose prompts are compared under two orders of the options, before a request is sent."""
 
 
 def check_abilities(planned: PlannedTask) -> None:
@@ -256,7 +256,7 @@ def check_reducer(planned: PlannedTask) -> None:
 
 
 def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
-    """Return a flag for results that ignore the run's reducer because they count every answer separately."""
+    """Return a flag for results that ignore the run's reducer because they use every answer separately."""
     is_asked = (
         planned.task.reducer != "mean" and planned.task.epochs * planned.options.n > 1
     )

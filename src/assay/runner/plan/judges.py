@@ -1,4 +1,4 @@
-"""Build and check the judges of a run before the model is asked, and add them to the digests of their scorers."""
+"""Build and check the judges of a run before the model is called, and add them to the digests of their scorers."""
 
 from collections.abc import Sequence
 from typing import Any

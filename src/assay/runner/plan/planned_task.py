@@ -68,7 +68,7 @@ class PlannedTask:
     unchecked: bool = False
     """True if the journal may have answers to other questions under the same sample ids.
 
-    This is so if something has changed and no run has compared all keys since then.
+    It is set if something has changed and no run has compared all keys since then.
     """
 
     @property

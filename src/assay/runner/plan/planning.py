@@ -97,7 +97,7 @@ CHECKS = (
     check_targets,
     check_tools,
 )
-"""The checks of each task × model, made before anything is asked."""
+"""The checks of each task × model, made before a request is sent."""
 CHECKS_OF_ROWS = (check_known_answers, check_leaks)
 """Checks that read many rows and build their prompts. They run only if `CHECKS` finds no error."""
 
@@ -583,7 +583,7 @@ def build_scorers(
 ) -> list[tuple[str, Any]]:
     """Build the scorers in `entries`. Return each with a name that no other scorer of the task has.
 
-    A missing library that a scorer requires is reported here, before the model is asked.
+    A missing library that a scorer requires is reported here, before the model is called.
     """
     where = f"task {task.name!r}"
     used_entries: list[Any] = []

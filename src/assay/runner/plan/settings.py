@@ -1,4 +1,4 @@
-"""Checks of the options of a run and of a task, before anything is asked. All errors are returned at once."""
+"""Checks of the options of a run and of a task, before a request is sent. All errors are returned at once."""
 
 import math
 import re

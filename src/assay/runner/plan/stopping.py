@@ -32,7 +32,7 @@ class Until:
     half_width: float | None = None
     """Stop once half the width of the value's interval is at most this; None if the rule is about a difference."""
     margin: float = 0.0
-    """If the interval of the difference is within ± this, the models count as alike; 0 to never decide that."""
+    """The models are treated as equal if the interval of the difference is within ± this margin. 0: never."""
 
     @property
     def is_paired(self) -> bool:

@@ -175,6 +175,6 @@ def _is_readable(manifest: Mapping[str, Any]) -> bool:
 def _reused(
     usage: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the usage of a complete run that is not repeated, by name: all its requests count as reused."""
+    """Yield the usage of a complete run that is not repeated, by name: all its requests are listed as reused."""
     for name, spent in usage.items():
         yield name, {**spent, "asked": 0, "reused": spent["asked"] + spent["reused"]}

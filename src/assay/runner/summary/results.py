@@ -141,7 +141,9 @@ async def set_level(
     expected: int,
     faults: Sequence[ScoreRecord] = (),
 ) -> list[Result]:
-    """Return the results of a scorer that judges all samples at once. `faults` are records of rows not asked.
+    """Return the results of a scorer that judges all samples at once.
+
+    `faults` are the records of rows that were not sent.
 
     Each candidate of each epoch belongs to a separate set, unless the scorer receives whole outputs.
     """

@@ -1,7 +1,8 @@
 """Recompute the table of a finished run from the scores in its journal, and compare it with its summary.
 
-Nothing is asked, scored or written. Numbers from drivers and set-level scorers cannot be recomputed from the scores
-of individual samples, and are listed as unchecked.
+No model is called, and nothing is scored or written. Numbers from drivers and set-level
+scorers cannot be recomputed from the scores of individual samples, and are listed as
+unchecked.
 """
 
 import math

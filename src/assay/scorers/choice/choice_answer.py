@@ -481,10 +481,10 @@ class TextReader(AnswerWords):
         return in_brackets or self.classes[:index].endswith(OPTION_WORD)
 
     def _is_distinct(self, index: int) -> bool:
-        """Return True if the word can be mistaken for nothing but an option.
+        """Return True if the word can only name an option.
 
-        This is so for a letter, and for an option text that is an uncommon word or the
-        only number of its sentence.
+        Examples are a letter, and an option text that is an uncommon word or the only
+        number of its sentence.
         """
         if self.classes[index] == LETTER:
             return True

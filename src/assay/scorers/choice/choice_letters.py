@@ -142,8 +142,7 @@ class LetterReader(TextReader):
     def _begins_list(self, index: int) -> bool:
         """Return True if the option at `index` begins a list.
 
-        This is so if another entry follows in its paragraph, or if it is A and B
-        follows.
+        It does if another entry follows in its paragraph, or if it is A and B follows.
         """
         letter = self.letter_at(index)
         later = [entry for entry in self.entries if entry > index]

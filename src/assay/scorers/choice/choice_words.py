@@ -87,13 +87,13 @@ class WordClass(StrEnum):
     DASH = "-"
     QUOTE = '"'
     STOP = "."
-    """Ends a sentence."""
+    """A mark that ends a sentence."""
     QUESTION = "?"
-    """Ends a question."""
+    """A mark that ends a question."""
     LINE = "|"
     """Ends a line."""
     PARAGRAPH = "¶"
-    """Ends a paragraph."""
+    """A line break that ends a paragraph."""
 
 
 def word(name: str) -> str:

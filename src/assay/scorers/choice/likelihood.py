@@ -2,7 +2,7 @@
 
 `acc` takes the most probable continuation, `acc_norm` divides by the characters of the option, `acc_bytes` by its
 UTF-8 bytes, and `acc_pmi` subtracts the likelihood of the option without the question. Letters have only `acc`,
-because all have the same length. The space before an option belongs to the continuation but does not count for its
+because all have the same length. The space before an option belongs to the continuation but not to its
 length. If several options are equally probable, the first one is taken, as in other systems; `ties` in the details
 records this, and the table counts it.
 

@@ -5,7 +5,7 @@ bytes are parsed here as a single text. Anything else is refused, and so is data
 
 Cases are JSON, `[{"input": …, "output": …, "testtype": "stdin" | "functional"}]`; private ones may be packed. A
 problem with `metadata.func_name` is solved by a method of `Solution`, or a function, called with one JSON value a
-line. Results are compared as the official runner does: a tuple counts as a list, except for tuples inside of it.
+line. Results are compared as the official runner does: a tuple is treated as a list, except for tuples inside of it.
 """
 
 import base64

@@ -44,7 +44,7 @@ class GenEval:
     most: int = 16
     """The maximum number of objects of one class to consider. Those with the highest scores are kept."""
     position_threshold: float = 0.1
-    """The share of both boxes' sizes that an offset must exceed to count as a direction (left, above, …)."""
+    """The share of both boxes' sizes that an offset must exceed to be treated as a direction (left, above, …)."""
     reads: ClassVar[tuple[str, ...]] = ()
 
     def __call__(self, sample: Sample, output: Output) -> Score:

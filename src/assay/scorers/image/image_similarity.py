@@ -143,7 +143,7 @@ def ssim(
 ) -> float:
     """Return the structural similarity, -1 to 1; 1 for equal images.
 
-    With `mask`, only windows whose centre is in the mask count.
+    With `mask`, only windows whose centre is in the mask are used.
     """
     import numpy as np
 

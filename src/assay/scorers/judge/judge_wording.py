@@ -2,7 +2,7 @@
 
 The verdict is one JSON object, or the last match of a pattern. The object is the whole
 reply, or it is on its own lines at the end of the reply (after the judge's reasons) or
-at its beginning. An object inside a sentence does not count, because the judge may be
+at its beginning. An object inside a sentence is ignored, because the judge may be
 quoting the answer.
 
 The verdict is read from the judge's reply alone. It is never compared with the judged

@@ -98,7 +98,7 @@ THRESHOLD = 0.5
 @scorers.register("anls")
 @dataclass(frozen=True)
 class Anls(AgainstTargets):
-    """Edit similarity of the answer to the nearest target, 0 to 1. Values below one half count as 0."""
+    """Edit similarity of the answer to the nearest target, 0 to 1. Values below one half become 0."""
 
     v: Lengths = "definition"
     """The variant. `vlmevalkit` measures lengths before repeated spaces are removed, so

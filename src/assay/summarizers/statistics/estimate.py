@@ -198,7 +198,7 @@ def flag_few_units(
     """Return the estimate with a flag if its interval comes from too few clusters or samples.
 
     `sizes` are the sizes of the clusters: a few large clusters among many small ones
-    count as few.
+    are treated as few.
     """
     if estimate.low is None:
         return estimate

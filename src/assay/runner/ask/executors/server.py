@@ -1,7 +1,7 @@
 """The replica process: it builds the model from its name, answers frames, and keeps the states of dialogues.
 
 A frame requests one operation: `load`, `look` (check a prompt), `ask` or `close`. An error that ends the run is sent
-back as data. A failed request is an output with an error, as everywhere.
+back as data. A failed request is an output with an error.
 """
 
 import asyncio

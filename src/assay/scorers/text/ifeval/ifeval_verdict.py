@@ -100,7 +100,7 @@ def follows(
     instruction_ids: Sequence[str],
     kwargs_list: Sequence[Mapping[str, Any]],
 ) -> Verdict:
-    """Check `response` against each instruction with its arguments; arguments that are `None` count as absent.
+    """Check `response` against each instruction with its arguments; arguments that are `None` are ignored.
 
     Raise `ValueError` for faulty data: an unknown instruction or relation, a missing or
     extra argument.
