@@ -42,7 +42,7 @@ LIMITS = frozenset(
         Outcome.LIMIT_SECONDS,
     }
 )
-"""Outcomes of samples that ended at a limit. Their scores count like any other."""
+"""Outcomes of samples that ended at a limit. Their scores are used like any others."""
 WITH_VALUE = LIMITS | {Outcome.SCORED}
 """Outcomes for which the scorer returned a value."""
 UNRESOLVED = frozenset({Outcome.MODEL_ERROR, Outcome.JUDGE_ERROR, Outcome.DATA_ERROR})

@@ -50,7 +50,7 @@ _OF_OTHERS = (
     "sched_setscheduler", "sched_setparam", "sched_setaffinity", "sched_setattr", "ioprio_set", "process_madvise",
     "process_mrelease", "pidfd_open", "pidfd_send_signal",
 )  # fmt: skip
-"""Calls that affect files and processes of the same user where neither a namespace nor Landlock prevents it."""
+"""Calls that affect files and processes of the same user, for sandboxes without namespaces or Landlock."""
 _NUMBERS = {
     "x86_64": dict(  # noqa: C408 - half as many quotes
         ptrace=101, process_vm_readv=310, process_vm_writev=311, kcmp=312, pidfd_getfd=438, add_key=248, keyctl=250,

@@ -1,25 +1,25 @@
-"""How the n candidates and e epochs of a sample count in every result of a run.
+"""How results are computed from the n candidates and e epochs of a sample.
 
 One rule applies everywhere: all answers to a sample have the same weight, whether they are
 candidates of one request or answers of different epochs. A journal has one score record
 for each request. A summarizer gets one record for each answer, n · e for each sample,
 and the bootstrap draws samples, not answers.
 
-- Mean: the reducer of the run is applied once, to all answers of a sample. Each answer has its own outcome. One that
-  could not be read counts as such. One without a verdict is counted, widens the bounds, and is judged again by the
-  next run, while the other answers to its request still count.
+- Mean: the reducer of the run is applied once, to all answers of a sample. Each answer has a separate outcome. One that
+  could not be read is `unparsed`. One without a verdict is counted, widens the bounds, and is judged again by the
+  next run, while the other answers to its request are used.
 - Sums over a corpus (BLEU, chrF, TER, METEOR, WER, yes/no and others that read `details`): every answer is pooled.
   Only the mean is a meaningful reducer there. `pools` marks these summarizers. Their rows note that another reducer
   was not applied. If a run has no other metrics, it refuses the reducer before it starts.
-- Means of groups, worst case: the samples are reduced first, and each counts once.
+- Means of groups, worst case: the samples are reduced first, and all have the same weight.
 - pass@k, pass^k: the unbiased estimates over all answers of a sample.
 - Majority: every answer that could be read has one vote.
 - Metrics of groups (pairs, circular questions): the first answers of all members form one group, the second answers
   another. The reducer is applied to the verdicts on these groups.
 - A scorer of the whole set scores one set for each candidate of each epoch; its value is the mean over those sets.
 
-A request without an answer counts as many missing answers as the first answered request
-has answers. A request that was refused as a whole counts as many refused answers.
+A request without an answer stands for as many missing answers as the first answered request
+has answers. A request that was refused as a whole stands for as many refused answers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -142,7 +142,7 @@ def grouped_result(
     """Return the value of `formula` over the sums of each group, with its interval.
 
     `formula` gets, for each group, many rows of sums at once and returns one value for
-    each. `counted` has the records that count; by default it is computed from
+    each. `counted` has the records to use; by default it is computed from
     `records`. The interval is the jackknife's between `ends`, unless `estimator`
     computes a better one.
     """
@@ -355,7 +355,7 @@ class GroupMean:
     by: str
     """The tag that names the group."""
     weights: Mapping[str, float] = field(default_factory=lambda: EMPTY)
-    """The weight of each group; by default all count the same."""
+    """The weight of each group; by default all weights are equal."""
     metric: str | None = None
     """The name of the metric; by default the scorer's only or first one."""
     name: str = "overall"

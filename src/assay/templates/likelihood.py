@@ -199,7 +199,7 @@ class WeighedLetters:
 
     @property
     def source(self) -> str:
-        """What determines the prompts of the inner template, as text."""
+        """A text with everything that determines the prompts of the inner template."""
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:

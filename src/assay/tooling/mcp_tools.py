@@ -222,7 +222,7 @@ class McpTools:
 
     @property
     def identity(self) -> list[object]:
-        """Properties that identify this toolbox: the command, its environment variables, and a digest of the server's tools."""
+        """Properties that identify this toolbox: the command, its environment variables, a digest of its tools."""
         plain = [tool.to_plain() for tool in self._tools]
         return [self.command, dict(self.env), digest_of(plain)[:16]]
 

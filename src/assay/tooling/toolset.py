@@ -106,7 +106,7 @@ class ToolSet:
 
     @property
     def identity(self) -> list[Any]:
-        """Properties that identify these tools: the function that creates the state, and the identity of each toolbox."""
+        """Properties that identify these tools: the function that creates the state, and those of each toolbox."""
         parts: list[Any] = [self.make_state]
         for box in self.boxes:
             parts += [type(box), getattr(box, "identity", None)]

@@ -61,7 +61,7 @@ class Direct:
         ids: Sequence[str] = (),
         targets: Sequence[Any] = (),
     ) -> list[Output]:
-        """Ask the model, and return its answers in the order of the prompts."""
+        """Call the model, and return its answers in the order of the prompts."""
         requests = [
             self._request(prompt, options or DEFAULT_OPTIONS) for prompt in prompts
         ]

@@ -1,7 +1,7 @@
 """Retries: decide whether and when a failed request is sent again. No other module decides this.
 
 `ErrorInfo.retryable` marks failures that may be temporary. They are retried after exponential delays with full
-jitter; a sample that has an output is never asked again. Requests to a server share a `ServerQueue`, which limits how
+jitter; a sample that has an output is never sent again. Requests to a server share a `ServerQueue`, which limits how
 many are in flight (`limiter`) and notices a server that is gone (`outage`) or never gave a proper reply
 (`beginning`). Jobs of a batch are queued again after their delay (`schedule_retry`).
 """

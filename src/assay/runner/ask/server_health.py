@@ -22,7 +22,7 @@ CAUTIOUS_ROUNDS = 10
 
 @dataclass(slots=True)
 class Limiter:
-    """Limits the requests in flight at one server: lower after a rate limit, higher after a round of successful answers.
+    """Limits the requests in flight at one server: fewer after a rate limit, more after a round of successes.
 
     A round is as many answers as may be in flight. The limit that the server refused is remembered and approached with
     care, so that most of the time is spent just below it. It is forgotten once it was exceeded without a refusal.

@@ -235,7 +235,7 @@ class Session:
         progress: TaskProgress,
         earlier: EarlierRun,
     ) -> None:
-        """Ask, score and summarize one task × model."""
+        """Send the requests of one task × model, and score and summarize the answers."""
         task = planned.task.name
         name = planned.model_name
         if self.ask_model:

@@ -16,7 +16,7 @@ from .planned_task import PlannedTask
 
 ROWS_LOOKED_AT = 200
 MOST_ROWS = 100_000
-"""Rows in which the other samples of a group are looked for."""
+"""Maximum number of rows that are searched for the other samples of a group."""
 MOST = 0.5
 """Minimum share of targets with the same form, such as a number, for which advice is given."""
 DEFAULTS = frozenset({"exact_match", "includes"})

@@ -475,7 +475,7 @@ def _counted(
 ) -> float | Mapping[str, float | None] | None:
     """Return the value with which a candidate enters the mean: the worst possible one if its answer was unreadable.
 
-    Of several named values, those other than 0 stay, because their rule was able to read the answer.
+    Named values other than 0 are kept, because their rule was able to read the answer.
     """
     if score.outcome not in COUNTED_AS_ZERO:
         return score.value

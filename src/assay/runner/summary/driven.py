@@ -26,7 +26,7 @@ class Driven:
     n: int | None = None
     """Number of samples from which the values were computed; by default the number of prompts."""
     n_expected: int | None = None
-    """Number of all samples, including those that could not be asked."""
+    """Number of all samples, including those that could not be sent."""
     protocol: str = ""
     """The protocol id of the results, if it differs from the task's, as for a driver with several methods."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -138,7 +138,7 @@ def _bounds(
 ) -> tuple[float, float] | None:
     """Return the share if all samples without a score were wrong, and if all were right; None if there are none.
 
-    Rows that were not asked are not in `total`. Failed requests are in it, counted as wrong.
+    Rows that were not sent are not in `total`. Failed requests are in it, counted as wrong.
     """
     if not unresolved or not _is_share(name, numbers):
         return None

@@ -91,7 +91,7 @@ class WordClass(StrEnum):
     QUESTION = "?"
     """A mark that ends a question."""
     LINE = "|"
-    """Ends a line."""
+    """A line break."""
     PARAGRAPH = "¶"
     """A line break that ends a paragraph."""
 

@@ -165,7 +165,7 @@ def _combined_spread(
     parts: Sequence[Estimate],
     single_variance: float,
 ) -> Spread:
-    """Return the spread of the weighted sum. Parts without a variance count with `single_variance`."""
+    """Return the spread of the weighted sum. Parts without a variance get `single_variance`."""
     spreads = [part.spread or _spread_of(part) for part in parts]
     weights = [share * share for share in shares]
     variances = [w * s.variance for w, s in zip(weights, spreads, strict=True)]
