@@ -80,7 +80,7 @@ LEADING_WORDS = (
     # Open WebUI
     ('<details type="reasoning"', "</details>"),
 )
-"""Pairs of phrases around reasoning. They count only if the first begins the text and the second follows."""
+"""Pairs of phrases around reasoning. They are recognised only if the first begins the text and the second follows."""
 
 _PREFIXED = "|".join(PREFIXED_NAMES)
 _NAME = rf"(?:{'|'.join(TAG_NAMES)}|[a-z][a-z\d]{{0,15}}[_:](?:{_PREFIXED}))"

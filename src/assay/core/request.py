@@ -376,7 +376,7 @@ class KeyMaker:
 
         It is cached, because most samples of a task share it.
         """
-        # Compare types too, because 1 equals True and 1.0. Mutable values are not cached, because
+        # Also compare types, because 1 equals True and 1.0. Mutable values are not cached, because
         # they may have changed.
         parts = (
             rolling,

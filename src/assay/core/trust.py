@@ -23,7 +23,7 @@ class UntrustedCode(UsageError):
 
 
 class Gate:
-    """What the command line allows to run while the settings of another user's run folder are read."""
+    """The code that the command line allows to run while the settings of another user's run folder are read."""
 
     def __init__(
         self,

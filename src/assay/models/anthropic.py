@@ -211,7 +211,7 @@ class Anthropic(HttpModel):
     def _refused(self, refused: Refused) -> Output | HttpFailure:
         failure = refused.failure()
         if refused.error.get("type") in ("overloaded_error", "rate_limit_error"):
-            # 529 is a limit of the service, not of the key; sending less helps too.
+            # 529 is a limit of the service, not of the key; sending less also helps.
             failure.kind = "rate_limit"
         elif (
             refused.error.get("type") == "billing_error"

@@ -35,7 +35,7 @@ def missing_device(device: str) -> str | None:
             f"the torch that is installed ({_torch_version()}) computes on the CPU only"
         )
     if os.path.exists(ROCM):
-        return None  # torch calls AMD's cards cuda too, and only torch can count them
+        return None  # torch also calls AMD's cards cuda, and only torch can count them
     count = _cuda_devices()
     if count == 0:
         return "this machine has no CUDA device"

@@ -1,7 +1,7 @@
 """Repeat the answers of an earlier run from its journal, without a model.
 
 An answer is looked up by the request's key. Otherwise it is looked up by sample id and repeat, and used only if the
-prompt is the same. If a request has several answers, the last successful one is used. If the run asked several models,
+prompt is the same. If a request has several answers, the last successful one is used. If the run has several models,
 the user must name one.
 """
 
@@ -62,7 +62,7 @@ class Replay:
     run: str
     """The folder of the run."""
     model: str | None = None
-    """The model whose answers are used. Required if the run asked several."""
+    """The model whose answers are used. Required if the run has several models."""
     _by_key: dict[str, int] = field(
         default_factory=dict,
         init=False,
@@ -162,7 +162,7 @@ class Replay:
         self._loaded = True
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return the recorded answers, or an error for a prompt that was never asked."""
+        """Return the recorded answers, or an error for a prompt that was never sent."""
         self.load()
         return [self._find(request) for request in requests]
 

@@ -72,7 +72,7 @@ ENVIRONMENT = {
 }
 FOLDER = Path(__file__).resolve().parent
 Role = Literal["program", "script", "verdict", "workspace", "server"]
-"""What the started process in the sandbox becomes.
+"""The program that the started process in the sandbox becomes.
 
 `program`: a program of the host. `script`: a Python file, run by the interpreter that is already started. `verdict`:
 a program with tests of its functions. `workspace`: the process that runs the commands of a workspace. `server`: the

@@ -97,7 +97,7 @@ class HfMetric:
 
     def _reference(self, sample: Sample) -> object:
         """Return the reference of a sample, or the list of its references."""
-        # Two spellings of the same number count as one reference.
+        # Two spellings of the same number are one reference.
         targets = list(
             dict.fromkeys(self._cast(str(target), sample) for target in sample.targets)
         )

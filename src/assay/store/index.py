@@ -276,7 +276,7 @@ class Index:
         )
 
     def _line(self, offset: int) -> bytes:
-        # A buffered file instead of a memory map, whose pages would count as this process's memory.
+        # A buffered file instead of a memory map, whose pages would be counted as this process's memory.
         with self._turn:
             file = self._file
             if file is None:

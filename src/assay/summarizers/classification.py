@@ -101,7 +101,7 @@ def auroc(
     if estimate is None:
         fields["interval"] = "none: one class only"
     elif not any(map(_has_rank, records)):
-        # All answers would count as wrong, and the area would be 0 although no answer was read.
+        # All answers would be treated as wrong, and the area would be 0 although no answer was read.
         fields["interval"] = "none: no answer could be read"
     else:
         fields = interval_of(estimate, flags)

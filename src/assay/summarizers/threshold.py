@@ -134,7 +134,7 @@ def with_metric(
         if other != metric:
             others[other] = column
     for value, code in zip(table.metrics.get(metric, ()), table.outcomes, strict=False):
-        # A row that was not scored has no value to change: its outcome decides how it counts.
+        # A row that was not scored has no value to change: its outcome decides how it is used.
         is_number = math.isfinite(value) and table.outcome_names[code] == "scored"
         cells.append(change(value) if is_number else value)
     return replace(table, metrics={**others, name: cells} if cells else others)

@@ -70,7 +70,7 @@ class JournalIndex:
         """The offset of each tracked line, in the order of the journal."""
         self.line_rows = array("i")
         self.line_slots = array("i")
-        """What each line is in its row: rounds of the answer count up from 0, scorers' verdicts count down from -1."""
+        """The kind of each line: 0, 1, … for the rounds of the answer, and -1, -2, … for the scorers' verdicts."""
         self.current = bytearray()
         """1 for each line that is still valid, 0 for a line that a later one replaced."""
         self.calls: dict[bytes, int] = {}

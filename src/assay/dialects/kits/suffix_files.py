@@ -50,7 +50,7 @@ def _note(path: Path) -> Path:
 
 
 def _facts(path: Path) -> dict[str, str]:
-    # The path is signed, too: a signed file that was moved to another path is not trusted.
+    # The path is also signed: a signed file that was moved to another path is not trusted.
     return {"pickle": str(path.resolve()), "sha256": file_digest(path)}
 
 

@@ -243,7 +243,7 @@ class LLMExtractor:
             OverflowError,
             RecursionError,
         ):
-            # No JSON, other JSON, or a score that is not a number: read the reply as text. If that fails too,
+            # No JSON, other JSON, or a score that is not a number: read the reply as text. If that also fails,
             # raise the first error.
             reason, score = (
                 cls.EXPLANATION.search(llm_output),

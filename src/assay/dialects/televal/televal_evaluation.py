@@ -153,7 +153,7 @@ class Worker:
         batch, index = divmod(self._line_numbers[id], self._batch_size)
         if batch not in self._batches:
             self._batches[batch] = self._start(batch)
-        # The batch serves other lines, too, and goes on if this one is cancelled.
+        # The batch also serves other lines, and continues if this one is cancelled.
         results = await asyncio.shield(self._batches[batch])
         return results[index]
 

@@ -335,7 +335,7 @@ def _check_reading(task: Task, run: RunOptions) -> None:
                 targets.add(str(sample.target))
                 results.add(repr(accuracy.reading(str(sample.target))))
     except AssayError:
-        return  # The plan opens the data too, and reports the error.
+        return  # The plan also opens the data, and reports the error.
     except Exception as error:
         reason = f"{type(error).__name__}: {error}{users_line(error)}"
         raise UsageError(

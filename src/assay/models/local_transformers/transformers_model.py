@@ -168,7 +168,7 @@ class LocalTransformers(LocalModel):
 
     @cached_property
     def abilities(self) -> Abilities:
-        """What the model takes and returns, read from its configuration without loading weights."""
+        """The model's abilities, read from its configuration without loading weights."""
         kind = self.model_kind
         return Abilities(
             accepts=self._accepts(),

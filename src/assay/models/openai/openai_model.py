@@ -484,7 +484,7 @@ class OpenAI(HttpModel):
         except weighing.CannotWeigh as failure:
             if self._has_weighed:
                 raise
-            # The server does not support `likelihood_by`, so further requests would fail too.
+            # The server does not support `likelihood_by`, so further requests would also fail.
             message, _, fix = failure.message.partition("; fix: ")
             raise UsageError(
                 message,

@@ -156,7 +156,7 @@ class Worker:
                     reply = self._ready().ask(message, self.seconds)
             except WorkerHung as error:
                 self._end()
-                # A retry would hang too, and each takes the whole time limit.
+                # A retry would also hang, and each takes the whole time limit.
                 return Output.failed(
                     "timeout",
                     f"{error}; fix: seconds=… gives it more time",

@@ -105,7 +105,7 @@ class Limiter:
             self._wake()
 
     def throttled(self, now: float) -> None:
-        """Lower the limit by one step after a rate limit. Rate limits at about the same time count once."""
+        """Lower the limit by one step after a rate limit. Rate limits at about the same time are treated as one."""
         self.successes = 0
         is_new_episode = now - self.shrunk_at >= EPISODE_SECONDS
         if is_new_episode and not self.limit_before_refusal:

@@ -150,7 +150,7 @@ class Standing:
 
 
 class Unkept:
-    """A sink that discards answers, for models that are asked outside a run."""
+    """A sink that discards answers, for models that are called outside a run."""
 
     def keep(self, answers: Answers) -> None:
         """Do nothing."""

@@ -124,7 +124,7 @@ def _tells(
         target_text = target_text.casefold()
     for message in prompt.messages:
         if message.role == "assistant":
-            continue  # the answer of a solved example, which may be the answer to this question too
+            continue  # the answer of a solved example, which may also be the answer to this question
         for part in message.parts or ():
             if type(part) is not Text:
                 continue

@@ -1,7 +1,7 @@
 """The recording engine, for evaluators that call the model themselves.
 
 An evaluator may call `engine.generate([...])` at any time. Every call is stored as a request with a key: after a
-kill, finished prompts are not asked again, and the run can be scored again without the model. The k-th identical
+kill, finished prompts are not sent again, and the run can be scored again without the model. The k-th identical
 call has repeat index k, and replay follows that order.
 """
 

@@ -53,7 +53,7 @@ class PlannedTask:
     earlier_values: Mapping[str, float] | None = None
     """The baseline's value of each sample, by sample id, for `--until decided`."""
     counted_rows: int | None = None
-    """The number of rows that count, if `--until` ended the run early; None for all."""
+    """The number of rows to use, if `--until` ended the run early; None for all."""
     tools: ToolSet | None = None
     """The tools that the model may call, in a task with tools."""
     limits: SampleLimits = USUAL_LIMITS

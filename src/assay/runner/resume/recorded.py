@@ -143,7 +143,7 @@ def recorded_measures(manifest: Mapping[str, Any]) -> RecordedMeasures:
 
 
 def measure_name_of(planned: Mapping[str, Any]) -> str:
-    """Return the name of the measure in a task's entry of `run.json`; empty if the task was asked as written."""
+    """Return the name of the measure in a task's entry of `run.json`; empty if the task was not changed."""
     if "measure" in planned:
         return str(planned["measure"])
     # Runs of the first version have it only in the protocol id.

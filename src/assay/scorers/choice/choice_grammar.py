@@ -212,7 +212,7 @@ LEAD = pattern(
     "In the short run,",
     "So it is clear that",
 )
-"""What may precede a cue such as "the answer is": a clause that ends with a comma (`opener`), then filler words."""
+"""Text that may precede a cue such as "the answer is": a clause that ends with a comma (`opener`), then filler words."""
 NEW_THOUGHT = pattern(
     any_of("CONTRASTS CORRECTS CONCLUDES"),
     "At first I thought A, but",
@@ -256,7 +256,7 @@ TAIL = pattern(
     "The answer is B‸ because it barks",
     "The answer is B‸, not A",
 )
-"""What may follow the option in its sentence: the end, a reason, a comparison, or a denial of another option."""
+"""Text that may follow the option in its sentence: the end, a reason, a comparison, or a denial of another option."""
 AGAIN = pattern(
     f"{any_of('COMMA FILLER OPTION_WORD')}*{LETTER}"
     f"|{any_of('STOP LINE')}{LETTER}{SENTENCE_ENDS}",
@@ -286,7 +286,7 @@ ROW = pattern(
     "The answer is B‸. The answer is C.",
     "I pick B‸. I also pick C.",
 )
-"""What may be between two declarations that follow each other: "I pick B. I also pick C."."""
+"""Text that may be between two declarations that follow each other: "I pick B. I also pick C."."""
 NUMBERED_HEADING = pattern(
     f"{SENTENCE_BEGINS}{any_of('DASH COMMA')}?{any_of('NUMBER OPTION_WORD')}*{ANSWER}{FILLERS}{LETTER}"
     + any_of("COLON DASH"),

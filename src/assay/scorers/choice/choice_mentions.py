@@ -121,7 +121,7 @@ OTHER_USE = re.compile(
         )
     )
 )
-"""Text that follows a letter that is not an option but part of a formula or name, an article, a pronoun or a small word."""
+"""Text after a letter that is not an option but part of a formula or name, an article, a pronoun or a small word."""
 _FORMULA_START = r"(?:(?<!: )\$|\\[(\[]\s?)[A-Za-z\\({]"
 _FORMULA_PERIOD = r"\.(?!\s)"
 _FORMULA_COMMAND = r"\\(?!boxed|[()\[\]])"
@@ -130,7 +130,7 @@ UNCLOSED_FORMULA = re.compile(
 )
 """A formula that is still open at the end of a truncated output: "so we have $a"."""
 BEFORE_VARIABLE = re.compile(r"\$$|=\s?$")
-"""What may precede a lower-case letter that is a variable: "Hence $c$", "a = b"."""
+"""Text that may precede a lower-case letter that is a variable: "Hence $c$", "a = b"."""
 AFTER_ENUMERATOR = re.compile(r"\)\s+\w")
 """Text that may follow a letter that numbers a part of a solution: "a) Given that …"."""
 _WORD_OF_ONE_LETTER = re.compile(r"I|[EOY]\s[a-zß-ÿ]")

@@ -29,7 +29,7 @@ class ChoiceLikelihood:
     """For each normalization (`acc`, `acc_norm`, …): 1 if the most likely option is right."""
 
     continuation: str = "text"
-    """What was scored for each option, as in the template of the same name: its `text` or its `letter`.
+    """The text that was scored for each option, as in the template of the same name: its `text` or its `letter`.
 
     If the output's details have `continuations`, the likelihoods are normalized by the
     lengths of those texts.

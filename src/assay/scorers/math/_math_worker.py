@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import Any
 
 _ANCHOR = re.compile(r"(?<!\\)\$|\\boxed|\\\(|\\\[")
-r"""What marks mathematics in a text: `$`, `\boxed`, `\(` or `\[`. `\$` is a dollar sign.
+r"""Marks of mathematics in a text: `$`, `\boxed`, `\(` or `\[`. `\$` is a dollar sign.
 
 An environment such as `\begin{pmatrix}` needs no mark.
 """

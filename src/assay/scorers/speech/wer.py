@@ -194,7 +194,7 @@ class ErrorRate(PooledRate, ABC):
         details = rate_details(edits, self.metric)
         silence = no_answer(output)
         if silence:
-            # Words that were not transcribed count as deletions in the corpus.
+            # Words that were not transcribed are counted as deletions in the corpus.
             return Score(edits.rate, silence.outcome, details=details)
         return Score(
             edits.rate,
