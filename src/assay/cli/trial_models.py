@@ -321,7 +321,7 @@ MEDIA = {"image": _tiny_image, "audio": _tiny_audio}
 
 @dataclass
 class Trial:
-    """The objects that all scorers of a check share: the user's file, the helper models, and one event loop for all calls."""
+    """The objects that all scorers of a check share: the user's file, the helper models, and an event loop."""
 
     file: Path
     run: RunOptions = field(default_factory=RunOptions)

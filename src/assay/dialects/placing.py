@@ -304,7 +304,7 @@ def is_upstreams(
     name: str,
     names: Mapping[str, str],
 ) -> bool:
-    """Return True if a user's file or package is a copy of the toolkit's: it has names of assay's replacement.
+    """Return True if a user's file or package is a copy of the toolkit's, because it defines the same names.
 
     A user may have a `pipeline.py` or `tasks/` that is unrelated to the toolkit. Such a file
     has none of these names.

@@ -20,7 +20,7 @@ LONG_BODY = 512
 CHEAP_CONNECTING = 0.02
 """Opening a connection per request is cheap if it takes at most this fraction of the time of an answer."""
 MOST_CONNECTS = 200.0
-"""Maximum number of new connections per second to one server that are still cheap."""
+"""Number of new connections per second to one server above which connecting becomes expensive."""
 _SUCCESS = re.compile(rb"HTTP/1\.[01] 2").match
 """Matches a successful response. Without a request it is a late answer, whereas an
 unrequested 408 only closes an idle connection.

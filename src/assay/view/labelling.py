@@ -23,7 +23,10 @@ from .run_view import RunView
 
 MOST_ASKED = 1000
 MOST_STEPS = 11
-"""The maximum number of steps of a scale with one key for each. With a longer scale, people label right or wrong."""
+"""The maximum number of values on a scale for which each value has a key.
+
+On a longer scale, labels are right or wrong.
+"""
 RIGHT_OR_WRONG: Ends = (0.0, 1.0)
 
 

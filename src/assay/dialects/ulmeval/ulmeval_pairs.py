@@ -189,7 +189,7 @@ def _model(
     files: Mapping[str, UserFile],
     settings: Settings,
 ) -> tuple[str, Any]:
-    """Return a model's name and the model, which is also its name if assay has it."""
+    """Return a model's name, and the model. For a model of assay, return its name twice."""
     args = {"use_vllm": True} if settings.use_vllm else {}
     path, attribute = split_reference(entry)
     models: dict[str, tuple[Any, Path]] = {}

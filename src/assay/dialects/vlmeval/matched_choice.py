@@ -1,4 +1,4 @@
-"""Score multiple choice as VLMEvalKit does: read the letter by rules, or else by a judge; count all rotations as one.
+"""Score multiple choice as VLMEvalKit does: read the letter by rules, or else by a judge; judge all rotations as one.
 
 This module also has the functions of `vlmeval.dataset.utils.multiple_choice`. Logs are
 in VLMEvalKit's format. A random letter is drawn only under VLMEvalKit's rules;

@@ -198,7 +198,7 @@ def scorer_notes(
     samples: Iterable[Sample | BadSample],
     scorers: Sequence[tuple[str, Any]],
 ) -> Iterator[str]:
-    """Yield advice on data or scorers, such as if options are file names, or targets are numbers or formulas."""
+    """Yield advice on data or scorers, for example if options are file names or targets are numbers."""
     looked_at = islice(samples, ROWS_LOOKED_AT)
     rows = [row for row in looked_at if isinstance(row, Sample)]
     file_name = _file_among_options(rows)

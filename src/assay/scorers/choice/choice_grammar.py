@@ -212,7 +212,7 @@ LEAD = pattern(
     "In the short run,",
     "So it is clear that",
 )
-"""Text that may precede a cue such as "the answer is": a clause that ends with a comma (`opener`), then filler words."""
+"""Text that may precede a cue such as "the answer is": a clause with a final comma (`opener`), then filler words."""
 NEW_THOUGHT = pattern(
     any_of("CONTRASTS CORRECTS CONCLUDES"),
     "At first I thought A, but",

@@ -87,7 +87,7 @@ def _closes(opening: re.Match[str], fence: re.Match[str]) -> bool:
 
 
 def _block(opening: re.Match[str], closing: re.Match[str] | None) -> Block:
-    """Return the block between two fences, without the indentation of its fence, as within an entry of a list."""
+    """Return the block between two fences. If the fences are indented, as in a list, remove that indentation."""
     text = opening.string
     if closing is None:
         end = len(text)
