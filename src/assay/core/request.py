@@ -257,7 +257,7 @@ def seeds_of(
     candidates, the batch, or other samples with the same prompt.
 
     A model in this process derives its random numbers from `draw` and the candidate's number. A run without a seed
-    uses a fixed one, so its draws are repeatable, too. A service receives the integer, or nothing if the run has no
+    uses a fixed one, so its draws are also repeatable. A service receives the integer, or nothing if the run has no
     seed. The integer differs between samples. Servers add 1 to the seed for each further candidate, so the seeds of
     repeats are far enough apart that no two candidates of a sample share one.
     """

@@ -7,7 +7,7 @@ exist. A column that the user names for one role is never guessed for another: w
 `target=text` the column `text` is not also the question. The mapping is computed once
 for each set of columns.
 
-The key `answer` names no column. It says how right answers are read: `answer=text`, `answer=letter`, `answer=index`
+The key `answer` names no column. It defines how right answers are read: `answer=text`, `answer=letter`, `answer=index`
 (from 0) or `answer=number` (from 1).
 """
 

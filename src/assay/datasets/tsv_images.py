@@ -3,7 +3,7 @@
 These are the rules of VLMEvalKit for the columns `image` and `image_path`. A cell of at
 most 64 characters is the index of the row with the image (which may not be an index
 again). For the first such reference, the file is read once to record the byte offset of
-every row. After that single rows are read by offset, so memory holds only the offsets.
+every row. After that, individual rows are read by offset, so memory holds only the offsets.
 """
 
 import os

@@ -455,7 +455,7 @@ def _computed_last_token_alone(answer: object) -> bool:
 
 
 def _added(outputs: Sequence[Output]) -> Usage | None:
-    """Return the total token counts of several answers to one prompt, whose tokens count once."""
+    """Return the total token counts of several answers to one prompt, whose tokens are counted once."""
     usages = [output.usage for output in outputs if output.usage is not None]
     if not usages:
         return None

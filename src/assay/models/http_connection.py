@@ -4,7 +4,7 @@ It supports only what model endpoints need, and takes half the time of the HTTP 
 
 All connections of the process share one memory budget for the responses in progress, which may be large and many. A
 response that gets no memory is not read until others are finished; the full TCP window makes its server wait. If all
-others wait too, one response always continues, so that it ends.
+others also wait, one response always continues, so that it ends.
 """
 
 import asyncio

@@ -4,7 +4,7 @@ Called by `inside`, or by `serving` in a fork. Imports only the standard library
 
 The verdict is written by an audit hook (`sys.addaudithook`), which Python code can neither remove nor find without
 another audit event. The hook writes "passed" only if the frame of `judge` executed every part of the tests and then
-reached its last line, in the process that began. So exits, output, files, forks and other descriptors never count as
+reached its last line, in the process that began. So exits, output, files, forks and other descriptors never become
 a pass.
 
 The same hook reports a program that inspects its own process, before the inspection happens. At the end, the harness

@@ -351,7 +351,7 @@ def listen() -> tuple:  # type: ignore[type-arg]
 
 
 def mark(path: str) -> tuple:  # type: ignore[type-arg]
-    """Record the files of a folder, so that `changes` can detect new and different ones."""
+    """Take a snapshot of the files in a folder, so that `changes` can detect new and different ones."""
     marked[path] = dict(files_below(path))
     return {}, []
 

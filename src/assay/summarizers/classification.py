@@ -9,7 +9,7 @@ The area under the ROC curve is the probability that a positive sample is ranked
 negative one. A sample is ranked by `details["score"]` if a scorer sets it, otherwise by
 the verdict: 1 for yes, 0 for no, and the wrong one of them if the answer could not be
 read. With several answers to a sample, their mean is used. If no answer could be read,
-the result has no value. Ties count half. The standard error is DeLong's; samples are
+the result has no value. Ties are counted as one half. The standard error is DeLong's; samples are
 assumed to be independent.
 """
 

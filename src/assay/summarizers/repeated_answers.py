@@ -1,7 +1,7 @@
 """Repeated answers to a question: pass@k, pass^k, and the verdict of the majority.
 
 pass@k is the probability that at least one of k answers to a question is right, pass^k
-that all of them are. Candidates of a request and answers of other epochs count alike.
+that all of them are. Candidates of a request and answers of other epochs are treated alike.
 Both are unbiased estimates.
 
 The majority verdict on a question is the verdict on its most frequent answer. Each

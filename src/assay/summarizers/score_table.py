@@ -62,7 +62,7 @@ class Table:
         return max(self.samples, default=-1) + 1
 
     def weights_of(self, rows: Sequence[int]) -> list[float] | None:
-        """Return the weight of each of the given rows; `None` if all rows count the same."""
+        """Return the weight of each of the given rows; `None` if all rows have the same weight."""
         weights = self.weights
         if weights is None:
             return None

@@ -4,7 +4,7 @@ In a mean of groups, every group has the same weight or a given one, however man
 it has. GenEval's overall value is the mean of its six task means; WISE has weights for
 six fields of knowledge.
 
-`pairs` and `worst_case` also use this module, for the value of a record in a metric,
+`pairs` and `worst_case` also use this module, for the value of one metric in a record,
 and for formulas of the sums of all groups.
 """
 

@@ -10,12 +10,13 @@ How to plug in a source of tools, such as the commands of a workspace, an MCP se
 
 The runner does the rest: it sends the tools with each prompt, gives unknown names and unreadable or wrong arguments
 back to the model without calling `call`, limits the time of a call and the size of a result, writes results to the
-journal before the model is asked again, stops at the limits of a sample, and closes the session after scoring.
+journal before the next request, stops at the limits of a sample, and closes the session after scoring.
 
-What survives a kill: after a restart, the runner opens a new session and repeats the recorded calls (`call`, `begin`,
-`reply`) in their order. If one gives another result than before, the sample starts again and the run says so. Declare
-`is_stateful = False` if a call does not depend on earlier ones; then nothing is repeated. Calls of one sample never
-run at the same time, and calls of different samples may.
+What survives a kill: after a restart, the runner opens a new session and repeats the
+recorded calls (`call`, `begin`, `reply`) in their order. If one gives another result
+than before, the sample starts again and the run reports it. Declare `is_stateful =
+False` if a call does not depend on earlier ones; then nothing is repeated. Calls of one
+sample never run at the same time, and calls of different samples may.
 
     class Shop:
         def tools(self, sample, turn=0):

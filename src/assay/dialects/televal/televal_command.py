@@ -4,7 +4,7 @@
 `--mode eval` judges such a file, also one written by another tool, and writes `result/`
 and `summary/` under the same name followed by the eval_task.
 
-A saved run records the reference of its stage, by which it can be repeated:
+A saved run records the task reference of its stage, by which it can be repeated:
 `REGISTRY#infer/TASK/DATASET?{…}` for inference, `REGISTRY#eval/TASK/DATASET?{…}` for
 judging a file of predictions. The options of the command line that affect the answers
 or the verdicts follow after the `?`.

@@ -3,8 +3,8 @@
 Every token of a prompt has an integer *key*: its token id, or a number for a part of an
 image or clip. Equal keys mean equal input, so common prefixes are found as for text. In
 a forward pass, keys are converted to embeddings. Each image or clip is encoded once and
-cached. Some models shift the positions of tokens at media, so the shift is a part of
-the key, too.
+cached. Some models shift the positions of tokens at media, so the shift is also a
+part of the key.
 """
 
 from collections import OrderedDict

@@ -4,7 +4,7 @@ The requests of rows, drivers and judges are all answered here. It searches the 
 by sample and epoch, then by request key, then the cache that runs share. If none of
 them has the answer, it asks the model through a scheduler or replicas. Each answer is
 written to disk before it is judged. Tokens, notes and failures are counted here, so
-that they count alike for all three callers.
+that all three callers are counted in the same way.
 """
 
 from collections.abc import Callable, Mapping, Sequence

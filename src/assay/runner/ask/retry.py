@@ -2,7 +2,7 @@
 
 `ErrorInfo.retryable` marks failures that may be temporary. They are retried after exponential delays with full
 jitter; a sample that has an output is never sent again. Requests to a server share a `ServerQueue`, which limits how
-many are in flight (`limiter`) and notices a server that is gone (`outage`) or never gave a proper reply
+many are in flight (`limiter`) and notices a server that is gone (`outage`) or never gave a valid reply
 (`beginning`). Jobs of a batch are queued again after their delay (`schedule_retry`).
 """
 

@@ -1,4 +1,4 @@
-"""Ask a model for callers such as drivers and judges, instead of for the rows of a task.
+"""Send requests to a model for callers such as drivers and judges, rather than for the rows of a task.
 
 For a server, each call sends its requests separately, and all calls share one queue. A model that works in batches
 stays active between calls: requests that arrive while it works form the next batch, which makes a local judge fast.

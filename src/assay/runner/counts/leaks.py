@@ -3,7 +3,7 @@
 A model that repeats the prompt would seem perfect. A transcript in the prompt of a recording is never intended: such
 a task is refused, and a later sample with this fault is a data error. In other tasks it may be intended, for example
 if the answer is a sentence of a passage; it is counted and reported. Only long targets are searched for, since labels
-and short answers occur in many questions. A short target counts only if it is a whole message, and is neither a
+and short answers occur in many questions. A short target is reported only if it is a whole message, and is neither a
 number nor a single character.
 """
 

@@ -440,7 +440,7 @@ class TaskRun:
         epoch: int,
         count: int,
     ) -> None:
-        """Record the number of rounds that count if the journal has more rounds than the sample has now."""
+        """Record the number of rounds to use if the journal has more rounds than the sample has now."""
         if len(self.asking.stored(id, epoch)) > count:
             self.planned.rounds[id, epoch] = count
 

@@ -232,7 +232,7 @@ def check_device(planned: PlannedTask) -> None:
 def check_reducer(planned: PlannedTask) -> None:
     """Raise if all summarizers of the task would have to ignore the reducer.
 
-    A summarizer that counts every answer separately, such as a sum over a corpus, cannot apply `max` or `pass@k` to the
+    A summarizer that uses every answer separately, such as a sum over a corpus, cannot apply `max` or `pass@k` to the
     answers to a sample.
     """
     if not not_reduced(planned):
@@ -266,7 +266,7 @@ def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
 
 
 def pools_answers(summarizer: object) -> bool:
-    """Return True if a summarizer, or the function that it wraps, declares that it counts every answer separately."""
+    """Return True if a summarizer, or the function that it wraps, declares that it uses every answer separately."""
     return any(
         getattr(thing, "pools", False)
         for thing in (summarizer, getattr(summarizer, "__wrapped__", None))

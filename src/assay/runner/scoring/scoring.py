@@ -5,8 +5,9 @@ for an answer with the outcome `scored`, is `judge_error`. An unreadable answer 
 `truncated`. An answer that a content filter removed completely is `refused`, whatever the scorer returns. Reasoning
 without an answer is `truncated` if it was cut and `unparsed` otherwise.
 
-Several candidates are judged one by one and stored in one record; `summarizers.attempts` explains how they count. If
-the score of one candidate failed, the next run judges the record again.
+Several candidates are judged one by one and stored in one record;
+`summarizers.attempts` explains how they are combined. If the score of one candidate
+failed, the next run judges the record again.
 """
 
 import inspect

@@ -1,8 +1,9 @@
 """Intervals for runs that may stop early. They stay valid however often the run checked its scores.
 
-If a run may stop after a check, a fixed-n interval misses the true value more often than stated. It is replaced by
-the betting confidence sequence over the samples in the order they were asked. If that is not possible, the row is
-flagged because its interval ignores early stopping.
+If a run may stop after a check, a fixed-n interval misses the true value more often
+than stated. It is replaced by the betting confidence sequence over the samples in the
+order in which they were sent. If that is not possible, the row is flagged because its
+interval ignores early stopping.
 """
 
 from collections.abc import Mapping, Sequence

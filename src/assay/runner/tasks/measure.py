@@ -178,7 +178,7 @@ def _ways(task: Task) -> Iterator[Measure]:
 def _taken(task: Task, way: Measure) -> Measured:
     """Return the task with a measure applied.
 
-    Scorers that the run names stay, and the task as its author wrote it (`origin`) is changed in the same way.
+    The scorers of the run are kept. The author's version of the task (`origin`) is changed in the same way.
     """
     changes = _changes(task, way)
     if task.origin is not None:

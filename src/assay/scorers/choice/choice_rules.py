@@ -3,7 +3,7 @@
 Reasoning is removed, options are marked (`choice_mentions`), and the answer becomes a string of word classes
 (`choice_words`, `choice_answer`). The patterns over this string are in `choice_grammar`, the rules for answers that
 declare nothing in `choice_letters` and `choice_answer`. A declaration has filler
-words, a cue, an option and an end. The first declaration counts; a later one replaces it as a correction or a final
+words, a cue, an option and an end. The first declaration is used; a later one replaces it as a correction or a final
 answer. If nothing is declared, other rules read a marked list, a leading letter, an option's text, a verdict, or a
 last sentence that only names a letter.
 """

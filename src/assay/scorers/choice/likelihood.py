@@ -4,11 +4,12 @@
 UTF-8 bytes, and `acc_pmi` subtracts the likelihood of the option without the question. Letters have only `acc`,
 because all have the same length. The space before an option belongs to the continuation but not to its
 length. If several options are equally probable, the first one is taken, as in other systems; `ties` in the details
-records this, and the table counts it.
+records this, and the table shows how often it happened.
 
-`first_token` scores by the most probable letter at the first token. All reported alternatives of the first token that
-spell a letter (`A`, ` A`, `(A`, `a`) count for that letter. If none does, the answer is unparsed: nothing is guessed
-from the text after it.
+`first_token` scores by the most probable letter at the first token. All reported
+alternatives of the first token that spell a letter (`A`, ` A`, `(A`, `a`) are added to
+that letter. If there are none, the answer is unparsed: nothing is guessed from the text
+after it.
 """
 
 import math

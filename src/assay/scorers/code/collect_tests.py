@@ -1,7 +1,7 @@
 """Test code that runs its tests when it is executed, as pytest and unittest would run them.
 
 A test file defines functions named `test…` or classes of tests. Executing it runs none of them, so every program would
-pass. The missing calls are added here. Code that calls what it tests by itself needs none.
+pass. The missing calls are added here. Code that already calls its tests needs none.
 """
 
 import ast

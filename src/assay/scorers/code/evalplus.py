@@ -2,7 +2,7 @@
 
 A row has the columns `base_input`, `plus_input`, `canonical_solution` and `atol`, as EvalPlus publishes them; or a
 second test in the column `plus`; or all tests in `test`, as on its hub page. Results are compared as by EvalPlus: they
-are equal, or numbers within `atol` (1e-6 if floats are expected). The time limits are EvalPlus's, too.
+are equal, or numbers within `atol` (1e-6 if floats are expected). The time limits are also EvalPlus's.
 """
 
 import json

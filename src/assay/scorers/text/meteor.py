@@ -4,7 +4,7 @@ The tokenizer returns Penn Treebank words in lower case, without most punctuatio
 gives the tokens of Stanford's tokenizer, which coco-caption runs in Java first. It
 keeps two faults of that pipeline, because every published value has them. Brackets are
 kept, as `-lrb-` and `-rrb-`, because the list of marks to remove is in capitals. Runs
-such as `!!` are kept, too.
+such as `!!` are also kept.
 
 METEOR 1.5 runs a Java program. Its jar comes from the `pycocoevalcap` package, or from
 a given path. Captions are tokenized as in coco-caption. The value of one sample is its

@@ -6,8 +6,8 @@ subsequence is computed with rapidfuzz, because the library's own code for it is
 With `words: ascii`, texts in other scripts have no words.
 
 Token F1 is the overlap of the answer's words with the target's words, counted as
-multisets: the answer `no no no` scores 0.5 against `no`. Of several targets, the best
-one counts.
+multisets: the answer `no no no` scores 0.5 against `no`. If there are several
+targets, the best one is used.
 """
 
 from collections import Counter

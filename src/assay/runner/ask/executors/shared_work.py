@@ -3,8 +3,8 @@
 A replica takes neighbouring rows, so that their shared prefix is computed once. A dialogue stays with the replica
 that began it. If that replica dies, a dialogue whose history is sent with each round repeats the lost round on
 another replica; a dialogue that the replica remembered starts again. A request that was in flight when replicas died
-is sent again in a smaller batch, then alone, on another replica if there is one. After the third death it counts as
-failed.
+is sent again in a smaller batch, then alone, on another replica if there is one. After the third death it
+fails.
 """
 
 import math

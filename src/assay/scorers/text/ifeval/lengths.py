@@ -8,7 +8,7 @@ tables:
 - a run of `.`, `?` or `!` ends a sentence if white space or a bracket, quote, asterisk or colon follows;
   closing quotes and brackets belong to the sentence they close;
 - a line break alone does not end a sentence. The number of a list item ("1.") before a capital letter is treated as a
-  sentence, and so does a closing `}` or `**` after the last period. This is surprising, but published scores
+  sentence, and so is a closing `}` or `**` after the last period. This is surprising, but published scores
   depend on it;
 - after an abbreviation, initials or an ellipsis, a period ends a sentence only before a word that often begins
   one ("The", "However"). "e.g.", "i.e." and "etc." are not among the abbreviations, as in Punkt.
