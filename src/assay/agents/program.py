@@ -1,6 +1,6 @@
 """The program of `--agent`: the local files that it needs, and the command that starts it in a workspace.
 
-`read_agent` tells three kinds of agent apart:
+`read_agent` distinguishes three kinds of agent:
 
     null, oracle               built in: no program runs
     agent.py:solve             a function: the file and its neighbours are copied, and a launcher calls the function

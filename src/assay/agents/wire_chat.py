@@ -142,7 +142,7 @@ def with_reasoning(turn: object, message: Message) -> Message:
 
 
 def read_response_format(value: object) -> str | None:
-    """Return `json` if a request requires JSON, else None. Raise `BadRequest` for a JSON schema."""
+    """Return `json` if a request requires JSON, or else None. Raise `BadRequest` for a JSON schema."""
     if isinstance(value, Mapping):
         kind = value.get("type")
     else:

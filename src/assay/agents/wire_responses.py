@@ -202,7 +202,7 @@ def _add_assistant_block(
     turns: list[dict[str, Any]],
     block: dict[str, Any],
 ) -> None:
-    """Add a content block to the last turn if its role is `assistant`, else to a new turn."""
+    """Add a content block to the last turn if its role is `assistant`, or else to a new turn."""
     if not turns or turns[-1]["role"] != "assistant":
         turns.append({"role": "assistant", "content": []})
     turn = turns[-1]

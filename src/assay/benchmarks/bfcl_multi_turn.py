@@ -2,7 +2,7 @@
 
 A user turn ends when the model answers without a call. The systems and the checker are
 those of the installed `bfcl-eval` package. The checker runs the model's calls and the
-right ones, and compares states and results after each turn. The package executes calls
+correct ones, and compares states and results after each turn. The package executes calls
 as Python text, so only calls to the offered functions with literal arguments are passed
 to it.
 """

@@ -79,7 +79,10 @@ class Parity:
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Send the samples one at a time and in batches, and compare the answers. Return 0 if no answer changed, else 4."""
+    """Send the samples one at a time and in batches, and compare the answers.
+
+    Return 0 if no answer changed, or else 4.
+    """
     p = Parser(
         prog="assay parity",
         description="Ask the same samples at batch size 1 and at other sizes; report answers that\nchange.",

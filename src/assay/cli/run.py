@@ -360,7 +360,7 @@ def _device(
     device: str,
     models: Sequence[str],
 ) -> dict[str, str]:
-    """Return the model option `device` if a model accepts it, else nothing.
+    """Return the model option `device` if a model accepts it, or else nothing.
 
     Print a note about each model that does not.
     """

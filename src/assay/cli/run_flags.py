@@ -64,7 +64,7 @@ def _generation_readers() -> dict[str, Callable[[str], Any]]:
 
 
 def _reader_of(hint: object) -> Callable[[str], Any]:
-    """Return `int` or `float` if the type of a field allows it, else `str`."""
+    """Return `int` or `float` if the type of a field allows it, or else `str`."""
     if isinstance(hint, types.UnionType):
         kinds = typing.get_args(hint)
     else:

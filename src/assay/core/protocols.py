@@ -159,7 +159,7 @@ class ModelExtras(Protocol):
         """Raise if a scorer's helper model cannot start. Called before any model is loaded."""
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return the error if a request to the model cannot contain the whole prompt, else None.
+        """Return the error if a request to the model cannot contain the whole prompt, or else None.
 
         A refused prompt is not sent.
         """
@@ -312,7 +312,7 @@ class ScorerExtras(Protocol):
     whole_output: bool
     """True if the scorer receives all candidates of an answer together."""
     summarizers: Sequence[Any]
-    """Default summarizers, if the task sets none; else the mean is used."""
+    """Default summarizers, if the task sets none; otherwise the mean is used."""
     higher_is_better: bool | Mapping[str, bool]
     """True if larger values are better; one value for all, or a mapping by name."""
     bounds: tuple[float, float] | Mapping[str, tuple[float, float] | None] | None

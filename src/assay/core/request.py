@@ -252,7 +252,7 @@ def seeds_of(
 ) -> tuple[int | None, str]:
     """Return the seed and the `draw` text of a request for one repeat of one sample.
 
-    This is the rule for all sampling. The random numbers of a candidate depend only on the run's seed, the sample's
+    All sampling follows this rule: The random numbers of a candidate depend only on the run's seed, the sample's
     id, the repeat (epoch), the round of a dialogue and the candidate's number. They do not depend on the number of
     candidates, the batch, or other samples with the same prompt.
 

@@ -155,7 +155,7 @@ class ValueScale:
 
     @property
     def worst(self) -> float | None:
-        """The worst possible value; 0 if higher is better and no bounds are known; else `None`."""
+        """The worst possible value; if no bounds are known, 0 if higher is better and None otherwise."""
         if self.bounds is not None:
             if self.higher_is_better:
                 return self.bounds[0]

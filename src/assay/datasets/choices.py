@@ -158,7 +158,7 @@ def _fix_of_option(option: object, where: str) -> str:
 
 
 def _kind_of_media(option: object) -> str | None:
-    """Return `image`, `audio` or `video` if an option is a medium, or a dictionary that holds one; else None."""
+    """Return `image`, `audio` or `video` if an option is a medium, or a dictionary that holds one, or else None."""
     kind = getattr(option, "kind", None)
     if kind in MEDIA:
         return str(kind)

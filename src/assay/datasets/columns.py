@@ -332,7 +332,7 @@ class Columns:
 
 def _last_reference(target: Any, turns: Sequence[object]) -> object:
     """Return the reference of the last round if the target is a list with one for each
-    round; else the target itself.
+    round, or else the target itself.
     """
     rounds = 1 + len(turns)
     has_one_each = isinstance(target, (list, tuple)) and len(target) == rounds

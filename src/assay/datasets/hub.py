@@ -1,4 +1,4 @@
-"""Hugging Face datasets: read from a local snapshot if there is one, else through the `datasets` library.
+"""Hugging Face datasets: read from a local snapshot if there is one, or else through the `datasets` library.
 
 `hf://org/name` or `hub:org/name`, followed by an optional configuration, revision and split, in this order:
 `hf://cais/mmlu@anatomy?revision=c30699e#test`. The split `all` means every split, one after the other. A snapshot of

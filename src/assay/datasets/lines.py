@@ -64,7 +64,7 @@ class Witness(io.RawIOBase):
         super().close()
 
     def digest(self) -> str | None:
-        """Return the sha256 of the file if it was read to its end, else None."""
+        """Return the sha256 of the file if it was read to its end, or else None."""
         if self.is_whole:
             return self._hash.hexdigest()
         return None

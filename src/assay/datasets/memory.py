@@ -61,7 +61,7 @@ class Called:
     @property
     def name(self) -> str:
         """The name of the source in error messages: the attribute `name` of the object,
-        else the name of the function.
+        or else the name of the function.
         """
         if hasattr(self.function, "__qualname__"):
             name = None

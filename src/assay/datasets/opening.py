@@ -36,7 +36,7 @@ class DataOptions(TypedDict, total=False):
     allow_urls: bool
     """Whether media given as URLs are fetched."""
     allow_private: bool
-    """Whether such media are also fetched from private addresses."""
+    """Whether media given as URLs are also fetched from private addresses."""
 
 
 def open_dataset(

@@ -288,7 +288,7 @@ class Reading:
         row_id: str | None,
         error: DataError,
     ) -> BadSample:
-        """Return a `BadSample` with a unique id: the row's own id if that is unused, else one with the row number."""
+        """Return a `BadSample` with a unique id: the row's own id if it is unused, or else one with the row number."""
         if row_id is not None and row_id not in self._seen:
             self._seen[row_id] = at << ROW_BITS | number
             return BadSample(row_id, error)

@@ -65,7 +65,7 @@ class Table(FileShard):
             self._seen = digest, signs
 
     def known_digest(self) -> str | None:
-        """Return the sha256 of the file if it was read to its end and has not changed since, else None."""
+        """Return the sha256 of the file if it was read to its end and has not changed since, or else None."""
         if self._seen is not None and self._seen[1] == self._signs():
             return self._seen[0]
         return None

@@ -3,7 +3,7 @@
 Each such file, and each module it imports, gets builtins with an `__import__` that
 resolves the toolkit's names. The modules are in `sys.modules` under a prefix.
 
-A name comes from assay's module if there is a replacement, else from the toolkit's file
+A name comes from assay's module if there is a replacement, or else from the toolkit's file
 in the tree around the file, in its folder or in the installed package. A user's module
 with only its name in common with assay's is imported unchanged.
 """

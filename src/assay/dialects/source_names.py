@@ -51,7 +51,7 @@ class SourceNames:
         )
 
     def origin(self, name: str) -> tuple[ImportFrom, str] | None:
-        """Return the import statement that provides `name`, and its name in the imported module; else None."""
+        """Return the import statement that provides `name`, and its name in the imported module, or else None."""
         for node in reversed(self.imports):
             for there, here in node.names:
                 if here == name and there != "*":

@@ -275,7 +275,7 @@ def hub_data(
     task: str,
     files: list[str],
 ) -> HubName | None:
-    """Return the hub dataset with a task's rows: named in `files`, or declared by the benchmark; else None."""
+    """Return the hub dataset with a task's rows: named in `files`, or declared by the benchmark, or else None."""
     for file in files:
         if is_hub_name(file):
             return HubName.of(file)

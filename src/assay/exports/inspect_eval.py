@@ -298,7 +298,7 @@ def _question(
     reader: RunReader,
     last: OutputRecord | None,
 ) -> str | list[dict[str, Any]]:
-    """Return the prompt as text if it is a single text, else as messages."""
+    """Return the prompt as text if it is a single text, or else as messages."""
     if last is None:
         return ""
     messages = inspect_messages(last.prompt, reader.blobs)

@@ -129,7 +129,7 @@ def head_of(path: Path) -> bytes:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """Return the value if it is a JSON object, else an empty mapping."""
+    """Return the value if it is a JSON object, or else an empty mapping."""
     return value if isinstance(value, Mapping) else {}
 
 

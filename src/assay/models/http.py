@@ -188,7 +188,7 @@ class Client:
         return server
 
     def _keep(self, exchange: "_Exchange") -> None:
-        """Keep a connection for the next request if it is reusable; else close it."""
+        """Keep a connection for the next request if it is reusable; otherwise close it."""
         connection = exchange.connection
         if exchange.server.may_reuse(connection, exchange.seconds):
             idle = self._idle[asyncio.get_running_loop()]

@@ -82,7 +82,9 @@ class HttpModel(ABC):
     name: str
     """The model's name at the endpoint."""
     base_url: str | None = field(default=None, repr=False)
-    """The URL up to and including the version, such as `…/v1`; else from the environment, or else the public service.
+    """The URL up to and including the version, such as `…/v1`.
+
+    By default it is taken from the environment, or else the public service is used.
 
     `${env:NAME}` in it, in a header's value and in a text of the body is replaced by the environment variable.
     """

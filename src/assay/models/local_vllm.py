@@ -94,7 +94,7 @@ def bar_for(
     meter: Meter,
     share: float,
 ) -> object:
-    """Return the `use_tqdm` argument for a vLLM call: a bar if this version accepts one, else `False`.
+    """Return the `use_tqdm` argument for a vLLM call: a bar if this version accepts one, or else `False`.
 
     `share` is the part of the batch that the call covers.
     """

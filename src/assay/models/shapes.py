@@ -278,7 +278,7 @@ def checked(
     request: Request,
     reference: str,
 ) -> Output:
-    """Return a model's output for one request if it is usable, else a failed output with the reason."""
+    """Return a model's output for one request if it is usable, or else a failed output with the reason."""
     if not isinstance(value, Output):
         return _failed(
             f"{reference} returned {described(value)} for one request; {BUILT}"
@@ -304,7 +304,7 @@ def _answered(
     request: Request,
     reference: str,
 ) -> Output:
-    """Return an output unchanged if it has as many candidates as requested; else the failure of the sample."""
+    """Return an output unchanged if it has as many candidates as requested, or else a failure."""
     if not output.candidates:
         return _failed(f"{reference} returned {described(output)}; {BUILT}")
     for candidate in output.candidates:
@@ -343,7 +343,7 @@ def weighed(
     request: Request,
     reference: str,
 ) -> Output:
-    """Return an output with one log-probability for each continuation; else a failure with the reason."""
+    """Return an output with one log-probability for each continuation, or else a failure with the reason."""
     expected = len(request.prompt.continuations or ("",))
     if len(output.likelihoods) != expected:
         return _failed(

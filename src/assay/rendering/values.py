@@ -77,7 +77,7 @@ class Shown:
         return found[0]
 
     def only(self, text: str) -> Media | None:
-        """Return the medium if a text consists of its mark, else None."""
+        """Return the medium if a text consists of its mark, or else None."""
         match = _MARK.fullmatch(text.strip())
         if match and int(match[1]) < len(self.media):
             return self.media[int(match[1])]

@@ -180,7 +180,7 @@ def domain_of(
     scale: Ends | None = None,
 ) -> Ends:
     """Return the range of an axis: the metric's scale if it covers all values, 0 to 1
-    for shares, else with a small margin.
+    for shares, or else with a small margin.
     """
     numbers = finite(values)
     for ends in intervals:

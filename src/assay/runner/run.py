@@ -338,7 +338,7 @@ def run_folder(
 ) -> Path:
     """Return the folder of a run: `-o`, or a name under `runs/` that the same command finds again.
 
-    `planned` are the models used if the options name none: those of the tasks, else the default.
+    `planned` are the models used if the options name none: those of the tasks, or else the default.
     """
     if options.output:
         return Path(options.output).expanduser()

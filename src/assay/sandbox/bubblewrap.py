@@ -9,8 +9,8 @@ There are two ways to run a command. `launch` builds a command line of bubblewra
 
     bwrap --unshare-pid … --tmpfs /tmp --ro-bind /usr/lib /usr/lib … --seccomp 5 -- python3 -c LAUNCHER
 
-`launch_server` builds a similar one for a process that stays, and `fork_settings` has what each of its forks applies
-to itself (`fork_server`, `serving`).
+`launch_server` builds a similar one for a process that stays, and `fork_settings` returns the settings that each of
+its forks applies to itself (`fork_server`, `serving`).
 """
 
 import os
@@ -239,7 +239,7 @@ class Bubblewrap:
                 yield "--disable-userns"
 
     def _workspace_mounts(self, launch: Launch) -> Iterator[str]:
-        """Yield the options that show the host's programs and the usual folder names in a workspace, else nothing."""
+        """Yield the options that show the host's programs and the usual folder names; none outside a workspace."""
         if not self.workspace:
             return
         yield from _host_folders(PROGRAM_FOLDERS)

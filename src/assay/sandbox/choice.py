@@ -108,7 +108,7 @@ def _run(
     code: str,
     *words: str,
 ) -> Execution:
-    """Run Python code in the tier: in a fork if the tier supports it, else in a separate interpreter."""
+    """Run Python code in the tier: in a fork if the tier supports it, or else in a separate interpreter."""
     flags = () if has_forks(tier) else ("-I", "-S")
     with Sandbox(tier, limits) as box:
         box.write("main.py", code)

@@ -306,7 +306,7 @@ class RunReader:
 
         Repeated answers are combined by the result's reducer. `model` may be another
         model than that of the result. The group is the cluster, or else the sample's
-        group, else the sample itself. Both mappings are empty if the journal lacks the
+        group, or else the sample itself. Both mappings are empty if the journal lacks the
         values.
         """
         from ..summarizers.attempts import Attempts

@@ -46,7 +46,7 @@ class Counting:
     unread: float | None
     """The value of an unreadable answer; None if the worst value is unknown."""
     metric: str | None = None
-    """The name of the metric; by default the scorer's only or first one."""
+    """The name of the metric; by default the first one of the scorer."""
 
     @classmethod
     def of(
@@ -228,7 +228,7 @@ def first_name(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> str:
-    """Return the name of the metric to use if the user names none: the scorer's only or first one."""
+    """Return the name of the metric to use if the user names none: the first one of the scorer."""
     for record in records:
         if record.outcome in WITH_VALUE and record.values:
             return next(iter(record.values))
@@ -357,7 +357,7 @@ class GroupMean:
     weights: Mapping[str, float] = field(default_factory=lambda: EMPTY)
     """The weight of each group; by default all weights are equal."""
     metric: str | None = None
-    """The name of the metric; by default the scorer's only or first one."""
+    """The name of the metric; by default the first one of the scorer."""
     name: str = "overall"
 
     def __post_init__(self) -> None:

@@ -41,7 +41,7 @@ class WorstCase:
     within: str = ""
     """A second tag, such as the kind of noise. Each of its values has a separate worst case."""
     metric: str | None = None
-    """The name of the metric; by default the scorer's only or first one."""
+    """The name of the metric; by default the first one of the scorer."""
     numerator: tuple[str, ...] = ()
     """The counts in `details` that are summed for each level and divided by `denominator`, as for a word error rate."""
     denominator: str = ""
@@ -223,7 +223,7 @@ def estimate_worst(
 
 def worst_of(sums: "Mapping[str, Floats]", *, highest: bool) -> "Floats":
     """Return the worst ratio among the levels for each row of sums: the highest if
-    `highest` is set, else the lowest.
+    `highest` is set, or else the lowest.
     """
     import numpy as np
 

@@ -126,9 +126,9 @@ A workspace shows this machine's files there, or leaves them empty.
 CONTROL_WORDS = frozenset({"if", "for", "while", "until", "case", "{", "(", "function"})
 DPKG_STATUS = Path("/var/lib/dpkg/status")
 SEPARATORS = ("&&", "||", ";", "\n")
-"""What separates the commands of a RUN step."""
+"""The operators that separate the commands of a RUN step."""
 NO_EFFECT = "true"
-"""The command in place of one that a workspace does not need, so that `a && b` still runs b."""
+"""The command that replaces one whose effect a workspace does not need, so that `a && b` still runs b."""
 _SEPARATOR = re.compile(r"(&&|\|\||;|\n)")
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?\s*(.*)$")
 _LINKS_PYTHON = re.compile(r"ln\s+-s\S*\s+\S*python3\S*\s+\S*/python\b")
@@ -371,7 +371,7 @@ def _keep_if_needed(
 def _is_unneeded(words: Sequence[str], findings: _Findings) -> bool:
     """Return True if a workspace does not need the effect of a command, such as a change of owner.
 
-    It does not need an installation either, but raise if a package to install is missing on this machine.
+    An installation is also unneeded, but raise if one of its packages is missing on this machine.
     """
     program = PurePosixPath(words[0]).name
     if program in ("apt-get", "apt"):

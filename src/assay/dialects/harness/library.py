@@ -43,7 +43,7 @@ class Library:
         return None
 
     def knows(self, name: str) -> str | None:
-        """Return `lm_eval/NAME` for a NAME without prefix if the installed library has such a task; else None."""
+        """Return `lm_eval/NAME` for a NAME without prefix if the installed library has such a task, or else None."""
         from .task_index import installed_index
 
         if name in installed_index(self):

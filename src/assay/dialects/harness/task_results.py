@@ -77,7 +77,7 @@ class Summary:
         return rows
 
     def _row(self, subtask: LoadedTask, collected: Collected) -> Result:
-        """Return the result of one metric: assay's mean if the library averages, else the library's value."""
+        """Return the result of one metric: assay's mean if the library averages, or else the library's value."""
         metric = collected.metric
         directions = subtask.task.higher_is_better()
         is_higher_better = bool(directions.get(metric, True))

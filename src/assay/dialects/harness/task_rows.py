@@ -228,7 +228,7 @@ def _own_path(
     task: str,
     dataset_name: object,
 ) -> Path:
-    """Return the path inside `--data` that has the name of the task or its dataset; else `--data` itself."""
+    """Return the path inside `--data` that has the name of the task or its dataset, or else `--data` itself."""
     if not data.is_dir():
         return data
     for name in (task, str(dataset_name or "")):

@@ -135,7 +135,7 @@ def _belongs_to_other(
     """Return True if a new file belongs to a prediction file other than `stem`.
 
     A file begins with the stem of its prediction file. If it begins with several stems,
-    the longest one counts: `M_toy_v2_acc.csv` belongs to `M_toy_v2`, not to `M_toy`.
+    the longest one decides: `M_toy_v2_acc.csv` belongs to `M_toy_v2`, not to `M_toy`.
     """
     for other, owned in notes.items():
         if other == stem:
@@ -149,7 +149,7 @@ def _belongs_to_other(
 
 
 def _names(folder: Path) -> set[str]:
-    """Return the names of all files and folders in a folder, without assay's own."""
+    """Return the names of all files and folders in a folder, except those that assay uses itself."""
     names = {path.name for path in folder.iterdir()}
     return names - {NOTE, ASIDE, LEDGER}
 
@@ -210,7 +210,7 @@ def _write(
     folder: Path,
     notes: Mapping[str, Owned],
 ) -> None:
-    """Write the records of a folder. A kill leaves the earlier ones."""
+    """Write the records of a folder. If the process is killed meanwhile, the earlier records remain."""
     path = FileLedger(folder).claim(folder / NOTE)
     fresh = path.with_name(f"{NOTE}.new")
     plain = {stem: vars(owned) for stem, owned in notes.items()}

@@ -192,7 +192,7 @@ class _Unrecorded:
         return output
 
     async def close(self) -> None:
-        """Do nothing: no question leaves anything open."""
+        """Do nothing, because a question leaves no connection open."""
 
 
 def is_known(name: str) -> bool:

@@ -7,8 +7,8 @@ A message has one of four forms, which become a list of entries for `generate_in
     {"type": "text", "value": "Hi."}        dict
     [{"type": "image", "value": "a.png"}]   listdict
 
-Two sets of rules read them. Under the toolkits' own rules, these are `read_as_upstream` and `check_as_upstream`; else
-`MessageModel._assay_read`, which each toolkit's models define, and `check_types`.
+There are two sets of rules for reading them. The toolkits' own rules are `read_as_upstream` and `check_as_upstream`.
+Those of assay are `MessageModel._assay_read`, which each toolkit's models define, and `check_types`.
 """
 
 from collections.abc import Callable, Sequence
@@ -183,7 +183,7 @@ def check_as_upstream(
 
 
 def _entry(text: str) -> Record:
-    """Return the entry for a string in a list: a medium if it names one, else a text."""
+    """Return the entry for a string in a list: a medium if it names one, or else a text."""
     value_type, path = parse_file(text)
     if value_type is None or value_type == "unknown":
         return {"type": "text", "value": text}

@@ -177,7 +177,7 @@ def media_file(medium: Media, folder: str) -> str:
 
 
 def file_path(medium: Media) -> str | None:
-    """Return the path of the file that an image, clip or video was read from, or is named after; else `None`."""
+    """Return the path of the file that an image, clip or video was read from, or is named after, or else `None`."""
     source = medium.source
     if isinstance(source, os.PathLike) or (
         isinstance(source, str) and _is_file(source)

@@ -148,7 +148,7 @@ def _manager(name: str, index: Index) -> TaskManager:
 def _replaced_loading(settings: TaskSettings) -> Iterator[None]:
     """Replace lm-eval's loading of rows inside the block.
 
-    Tasks get the rows of `--data` if it is given, else the rows that they declare.
+    Tasks get the rows of `--data` if it is given, or else the rows that they declare.
     Errors have one line.
     """
     task_module = package.module("api.task")

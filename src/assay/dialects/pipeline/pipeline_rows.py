@@ -181,7 +181,7 @@ def _read(path: Path, split: str | None) -> list[Fields]:
 
 
 def _unwrapped(rows: list[Fields]) -> list[Fields]:
-    """If the only row is an object with a list under `data` or `examples`, return that list; else return the rows."""
+    """Return the list under `data` or `examples` if the only row is such an object, or else the rows."""
     if len(rows) == 1:
         for name in ("data", "examples"):
             inner = rows[0].get(name)

@@ -23,7 +23,7 @@ _FIT = re.compile(r"[^\W]?[\w.+=@ -]{0,99}")
 
 
 def file_stem(key: str) -> str:
-    """Return a name for a file without its suffix: the key if it is a valid file name, else its hash."""
+    """Return a name for a file without its suffix: the key if it is a valid file name, or else its hash."""
     if _FIT.fullmatch(key) and key.strip(". ") == key and key:
         return key
     return hashlib.sha256(key.encode()).hexdigest()[:24]

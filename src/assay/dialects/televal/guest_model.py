@@ -63,7 +63,7 @@ class GuestModel(RequestModel):
     audio_folder: Path = Path("runs") / AUDIO
     """The folder to which the model's audio clips are written."""
     prediction_folder: str | None = None
-    """The command line's folder for the model's audio clips, under upstream's rules; else None."""
+    """The command line's folder for the model's audio clips, under upstream's rules, or else None."""
     whole_dialogues: bool = True
     """True to end each dialogue before the next one begins, because models may remember their last input."""
 

@@ -236,7 +236,7 @@ def _summary_without_scores(
     scores: list[object],
     words: str,
 ) -> Record | None:
-    """Return a summary with the message `words` if there are no scores, else None.
+    """Return a summary with the message `words` if there are no scores, or else None.
 
     Under upstream's rules always return None: TELEVAL then fails with a division by
     zero.

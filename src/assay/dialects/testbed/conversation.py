@@ -55,7 +55,7 @@ def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
 
 
 def _text_messages(turns: list[Any]) -> tuple[Message, ...] | None:
-    """Convert turns to messages if they are all plain text; else return None.
+    """Convert turns to messages if they are all plain text; otherwise return None.
 
     This fast path skips the checks for images. Nearly all conversations are only text,
     and each sample has two or more.
@@ -175,7 +175,7 @@ def as_image(
     value: object,
     folder: Path | None = None,
 ) -> Image | None:
-    """Convert a cell of a row to an image: from PIL, a path, bytes, base64 or `{"bytes", "path"}`; else return `None`.
+    """Convert a cell (PIL, path, bytes, base64 or `{"bytes", "path"}`) to an image; None for any other cell.
 
     A PIL image that was opened and not changed is passed on as its file, so that the
     original bytes are used.

@@ -415,7 +415,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
     def _assay_template(self, prompt_template: str | None) -> tuple[str | None, bool]:
         """Return the template to render with, and True if it is the processor's own.
 
-        The template is None if the processor shall choose among its own.
+        The template is None if the processor chooses among several of its own.
         """
         template = self.prompt_template if prompt_template is None else prompt_template
         if template is not None:

@@ -79,7 +79,7 @@ def model(reference: str, args: Fields) -> Model | None:
 
 
 def _class_of(target: object) -> type:
-    """Return the class that `target` is, or the class of the object `target`."""
+    """Return `target` if it is a class, or else the class of the object `target`."""
     return target if isinstance(target, type) else type(target)
 
 

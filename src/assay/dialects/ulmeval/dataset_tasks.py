@@ -86,7 +86,7 @@ def assay_benchmark(name: str) -> str | None:
 
 
 def upstreams_class(name: str) -> type | None:
-    """Return ULMEvalKit's own class for one of its benchmarks, if its rules were chosen; else None.
+    """Return ULMEvalKit's own class for one of its benchmarks, if its rules were chosen, or else None.
 
     Raise if there is neither a checkout of ULMEvalKit here nor an installed package.
     """

@@ -111,7 +111,7 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> object:
 
     It is built by a class that supports the name: a registered one, one of assay's, or
     one of the checkout around the working folder. Otherwise `$LMUData/<name>.tsv` is
-    read; the questions are multiple choice if it has columns A and B, else free
+    read; the questions are multiple choice if it has columns A and B, or else free
     answers.
     """
     if dataset_name in supported_video_datasets:

@@ -106,7 +106,7 @@ def judged_rotations(
     predictions: Sequence[Any],
     ask: Callable[[int], Fields],
 ) -> Record:
-    """Return `hit` and `log` of a question with rotations: by rule if possible, else with the judge.
+    """Return `hit` and `log` of a question with rotations: by rule if possible, or else with the judge.
 
     Each argument has an entry for each rotation. `ask` sends a rotation to the judge.
     The first wrong rotation makes the question wrong.

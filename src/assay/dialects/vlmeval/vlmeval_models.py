@@ -288,7 +288,7 @@ def _called(
     function: Function,
     *arguments: tuple[str, Any],
 ) -> object:
-    """Call a user's method with (name, value) pairs: by keyword if it has all these parameters, else by position."""
+    """Call a user's method with (name, value) pairs: by keyword if it has all these parameters, or else by position."""
     accepted = parameters_of(function)
     keywords = dict(arguments)
     if "**" in accepted or keywords.keys() <= set(accepted):

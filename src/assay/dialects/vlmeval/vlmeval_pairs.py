@@ -5,10 +5,12 @@
     --data MMBench Mine --model qwen2-vl      2 datasets × 1 model: 2 pairs
     --config config.json                      the datasets and models that the file lists
 
-A model's name on the command line is searched in the files given by `--register`, then in assay, then in the checkout
-around the working folder. A dataset's name is searched in `--data-config`, then in the checkout, and is else a dataset
-of assay or a file. Classes in a config are searched in the files given by `--register`, then among VLMEvalKit's. A
-dataset of a config has the reference `config.json#name`, so that it can be scored again.
+A model's name on the command line is searched in the files given by `--register`, then
+in assay, then in the checkout around the working folder. A dataset's name is searched
+in `--data-config`, then in the checkout. A name that neither has is a dataset of assay
+or a file. Classes in a config are searched in the files given by `--register`, then
+among VLMEvalKit's. A dataset of a config has the task reference `config.json#name`, so
+that it can be scored again.
 """
 
 import argparse
@@ -39,7 +41,7 @@ from .vlmeval_toolkit import TOOLKIT, supported_VLM
 ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
 """VLMEvalKit's classes for OpenAI-compatible endpoints. assay uses its own model instead."""
 WITHOUT_EFFECT = ("retry", "wait", "verbose", "img_size", "img_detail", "use_azure")
-"""Arguments of these classes that assay's model does not need."""
+"""Arguments of the classes in `ENDPOINTS` that assay's model does not need."""
 
 
 class DatasetEntry(NamedTuple):
@@ -84,7 +86,7 @@ def pairs_of(
 ) -> list[Pair]:
     """Return a pair for every model and dataset on the command line. Raise for an unknown name before anything runs.
 
-    A file of the checkout whose class is used is added to `flags.register`, because the run must load it, too.
+    A file of the checkout whose class is used is added to `flags.register`, because the run must also load it.
     """
     _load_files(flags.register)  # what these files register can then be found by name
     if flags.config:
@@ -141,7 +143,7 @@ def _datasets_by_name(
     flags: argparse.Namespace,
     work_dir: Path,
 ) -> list[Dataset]:
-    """Return the datasets of `--data`: from `--data-config`, from the checkout, else by name or file."""
+    """Return the datasets of `--data`: from `--data-config` or the checkout, or else by name or file."""
     configured = _datasets_of_data_config(flags, work_dir)
     datasets = []
     for name in flags.data:
@@ -301,7 +303,8 @@ def _model_by_name(
 def _is_own_model(name: str, flags: argparse.Namespace) -> bool:
     """Return True for a name of one of assay's models.
 
-    With `--base-url`, a name such as `hf/NAME` is that of a model at this endpoint; only `openai/NAME` stays assay's.
+    With `--base-url`, a name such as `hf/NAME` names a model at this endpoint; only `openai/NAME` remains one of
+    assay's.
     """
     if name in registry or name in CATALOGUE or name.endswith(".gguf"):
         return True
@@ -311,7 +314,7 @@ def _is_own_model(name: str, flags: argparse.Namespace) -> bool:
 
 
 def _unknown_model(name: str) -> UnknownName:
-    """Return the error for a model that neither assay, a registered file nor the checkout has."""
+    """Return the error for a model that is not in assay, a registered file or the checkout."""
     checkout = TOOLKIT.checkout()
     of_checkout = checkout.model_names() if checkout else []
     names = [*supported_VLM, *of_checkout, *registry.names(), *CATALOGUE]
@@ -377,7 +380,7 @@ def _endpoint_model(
 
 
 def _with_vllm(model: Pair) -> Pair:
-    """Return a model of the Hub with vLLM as its engine; any other unchanged."""
+    """Return a model of the Hub with vLLM as its engine. Any other model is returned unchanged."""
     if not model.model.startswith("hf/"):
         return model
     return replace(model, model="vllm/" + model.model.removeprefix("hf/"))

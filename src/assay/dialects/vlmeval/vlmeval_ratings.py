@@ -213,7 +213,7 @@ VERDICTS = {"yes": "Yes", "no": "No", None: "Unknown"}
 
 
 def YOrN_Extraction(output: str) -> str:
-    """Return `Yes` or `No` if exactly one of them is a word of the output, else `Unknown`."""
+    """Return `Yes` or `No` if exactly one of them is a word of the output, or else `Unknown`."""
     return VERDICTS[read_words(output)]
 
 
@@ -226,7 +226,7 @@ def YOrN_match_prompt(line: Fields) -> str:
 
 
 def YOrN_auxeval(model: Any, line: Fields) -> str:
-    """Return `Yes` or `No` as a judge reads it from an answer, in up to five attempts; else `Unknown`."""
+    """Return `Yes` or `No` as a judge reads it from an answer, in up to five attempts, or else `Unknown`."""
     prompt = YOrN_match_prompt(line)
     for attempt in range(TRIES):
         verdict = YOrN_Extraction(model.generate(prompt, temperature=0.5 * attempt))

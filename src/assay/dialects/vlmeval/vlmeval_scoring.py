@@ -97,7 +97,7 @@ def options_of_sample(sample: Sample) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class JudgedChoice(GivenModels):
-    """Scores the chosen letter: by rules if they can read it, else by the judge.
+    """Scores the chosen letter: by rules if they can read it, or else by the judge.
 
     A random letter is drawn only under VLMEvalKit's rules.
     """

@@ -35,7 +35,7 @@ class StopCheck:
     strings: tuple[str, ...]
 
     def __call__(self, tokens: Sequence[int]) -> str | None:
-        """Return `"stop"` if the answer ends after these tokens, else None."""
+        """Return `"stop"` if the answer ends after these tokens, or else None."""
         if tokens[-1] in self.ends:
             return "stop"
         may_stop = self.strings and self._has_stop(tokens[-self._window :])
@@ -162,7 +162,7 @@ class Answers:
         """Return the output with all answers to a prompt of `length` tokens.
 
         A single greedy answer is repeated `n` times. `squeezed` is the token limit of
-        the answers if the context lowered it, else None. `cut` is the number of tokens
+        the answers if the context lowered it, or else None. `cut` is the number of tokens
         cut from the prompt.
         """
         repeats = request.options.n // len(candidates)

@@ -24,7 +24,7 @@ class Stops(Protocol):
     """Decides when an answer ends."""
 
     def __call__(self, tokens: Sequence[int]) -> str | None:
-        """Return the stop reason if the answer ends after these tokens, else None."""
+        """Return the stop reason if the answer ends after these tokens, or else None."""
         ...
 
     def in_last(

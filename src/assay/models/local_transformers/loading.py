@@ -238,7 +238,7 @@ class Source:
     def place(self) -> tuple[str, str]:
         """Return the device and dtype to load with.
 
-        By default, this is a GPU if there is one, else the CPU with float32.
+        By default, this is a GPU if there is one, or else the CPU with float32.
         """
         device = self._device()
         _check_device(device, self.path)

@@ -83,7 +83,7 @@ class PlainWriter:
         return self.answers.output(request, candidates, length, squeezed)
 
     def squeezed(self, request: Request, length: int) -> int | None:
-        """Return the token limit of an answer if the context lowered it, else None.
+        """Return the token limit of an answer if the context lowered it, or else None.
 
         `length` is the number of prompt tokens.
         """

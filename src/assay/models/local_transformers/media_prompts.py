@@ -146,7 +146,7 @@ class MediaRenderer(Renderer):
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> Output | None:
-        """Return a failure if the prompt's tensors cut an audio clip short, else None."""
+        """Return a failure if the prompt's tensors cut an audio clip short, or else None."""
         clips = [part for part in prompt.media if isinstance(part, Audio)]
         if not clips:
             return None
@@ -461,7 +461,7 @@ def audio_limit(
     inputs: Mapping[str, Any],
     lengths: Sequence[int],
 ) -> int | None:
-    """Return the model's limit in audio samples if a clip is longer, else `None`.
+    """Return the model's limit in audio samples if a clip is longer, or else `None`.
 
     Feature extractors cut longer clips without warning. A processor that splits clips
     is not affected.

@@ -59,7 +59,7 @@ def room_for(
     """Return the token limit of an answer, and whether the context lowered it.
 
     `length` is the number of prompt tokens. The second value is the limit again if the
-    context lowered it, else None.
+    context lowered it, or else None.
     """
     if options.max_tokens is None:
         most = limits.max_tokens

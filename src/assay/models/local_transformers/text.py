@@ -35,7 +35,7 @@ class Answering:
     cut: int = 0
     """Number of tokens cut from the prompt."""
     squeezed: int | None = None
-    """The token limit of the answers if the context lowered it, else None."""
+    """The token limit of the answers if the context lowered it, or else None."""
 
 
 class TextModel:

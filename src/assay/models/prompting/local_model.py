@@ -106,7 +106,7 @@ class LocalModel(ABC):
         room: int,
     ) -> int | None:
         """Return the limit `room` if the context made it smaller than requested and an
-        answer reached it; else None.
+        answer reached it, or else None.
         """
         ended_early = any(candidate.stop_reason == "length" for candidate in candidates)
         if ended_early and room < self._answer_length(request):

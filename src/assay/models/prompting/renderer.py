@@ -65,7 +65,7 @@ class Around:
     at_end: str
 
     def opens_at_once(self) -> str | None:
-        """Return the marker that opens each turn if it directly follows a turn that was not closed, else None."""
+        """Return the marker that opens each turn if it directly follows a turn that was not closed, or else None."""
         # The opener is also the first marker that the answer's turn contains, since nothing can be closed before it
         # is opened. A marker of only one role is ignored: it closes the previous turn, or ends answers.
         opener = next(

@@ -214,7 +214,7 @@ class Worker:
 
 
 def as_message(request: Request) -> dict[str, Any]:
-    """Return a request as a line of the protocol. A medium is sent by path if it is a file, else by its bytes."""
+    """Return a request as a line of the protocol. A medium is sent by path if it is a file, or else by its bytes."""
     turns = [
         {"role": message.role, "content": [_plain(part) for part in message.parts]}
         for message in request.messages

@@ -30,7 +30,7 @@ class Job:
     died_on: tuple[int, ...] = ()
     """Numbers of the replicas that died on this job."""
     judged: tuple[str, int] | None = None
-    """For a request to a helper model: the sample and epoch whose score needs the answer; else None."""
+    """For a request to a helper model: the sample and epoch whose score needs the answer, or else None."""
     notes: Mapping[str, Any] | None = None
     """Notes to add to the details of the answer, such as parts removed from the prompt."""
     offset: int = 0

@@ -37,7 +37,7 @@ LEAST_TARGETS = 5
 MOST_NOTES = 50
 """Maximum number of different notes that are counted for one task × model."""
 MOST_MARKS = 3
-"""Maximum number of notes about marks that look like those of reasoning."""
+"""Maximum number of notes about marks in answers that may enclose reasoning."""
 NOTHING = frozenset({"", "null", "none"})
 """Texts that mean "no answer", in lower case and without quotes."""
 
@@ -159,7 +159,7 @@ class Remarks:
 
 
 class Cuts:
-    """Counts the truncated prompts and answers of one task × model. Each answer counts once.
+    """Counts the truncated prompts and answers of one task × model. Each answer is counted once.
 
     Prompts are cut to fit a model's context, and answers by the context or by `max_tokens`. Models report
     `truncated_tokens` and `answer_room` in the details of an output, and `length` as a stop reason.
@@ -335,7 +335,7 @@ class Sameness:
 
     @property
     def answers(self) -> int:
-        """The number of samples, if their answers are all the same and that is suspicious; else 0."""
+        """The number of samples, if their answers are all the same and that is suspicious, or else 0."""
         if not self.all_equal or self._first is None or self._is_explained_by_targets():
             return 0
         least = LEAST_SAME_ANSWERS if self._first else LEAST_EMPTY_ANSWERS

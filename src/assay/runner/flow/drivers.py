@@ -201,7 +201,7 @@ class RecordingEngine:
         await self._standing.close()
 
     def _batch_size(self) -> int | None:
-        """Return the user's batch size if the model declares a batch size above 1; else None.
+        """Return the user's batch size if the model declares a batch size above 1, or else None.
 
         For other models, the user's option sets the batches of the driver's own loop. These models get batches so
         small that a kill loses little work.

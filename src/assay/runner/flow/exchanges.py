@@ -2,7 +2,7 @@
 
 `RecordedConversations.begin` starts one `RecordedConversation` for each sample, and the program calls its `ask` for
 every request. The lines have the task `TASK#agent`, and the id and the epoch of the sample. Their round is the position
-of the request among all different requests of the sample, and a repeated request counts as different:
+of the request among all different requests of the sample, and a repeated request is treated as different:
 
     the program sends A, B, A            rounds 0, 1, 2
     it is killed, starts again and
@@ -79,7 +79,7 @@ class RecordedConversation:
         return number, output
 
     def _next_job(self, prompt: Prompt) -> Job:
-        """Return the job that sends a prompt, and remember the prompt as the previous one for the next job."""
+        """Return the job that sends a prompt, and record that prompt as the previous one of the next job."""
         request = self._next_request(prompt)
         if request.key not in self.keys:
             self.keys.append(request.key)

@@ -379,7 +379,7 @@ class TaskRun:
         stored: Sequence[Answered | None],
         sample: Sample,
     ) -> Sequence[Answered | None]:
-        """Return the stored answers if every round of the sample has one; else an empty sequence.
+        """Return the stored answers if every round of the sample has one, or else an empty sequence.
 
         Rounds that the sample no longer has are left out.
         """

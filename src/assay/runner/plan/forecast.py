@@ -105,7 +105,7 @@ def small_limit_note(
     options: RunOptions,
     planned_tasks: Sequence[PlannedTask],
 ) -> str | None:
-    """Return a note if `--limit` leaves too few samples to estimate a value or compare models; else None."""
+    """Return a note if `--limit` leaves too few samples to estimate a value or compare models, or else None."""
     if options.limit is None or options.until is not None or not planned_tasks:
         return None
     counts = [

@@ -312,7 +312,7 @@ class _Models:
 
 
 class _Variants:
-    """The variants of one task. A measure may change the task, so models may need different variants of it."""
+    """The variants of one task. A measure may change the task, so different models may need different variants."""
 
     def __init__(
         self,
@@ -346,7 +346,7 @@ class _Variants:
             measure = usual_measure(model.abilities)
             applies = measure is not None
         else:
-            # The user's measure, else the best of the author's.
+            # The user's measure, or else the best of the author's.
             applies = bool(task.measures)
             if measure is not None and not applies:
                 applies = self._first_with_choices() is not None
@@ -374,7 +374,7 @@ class _Variants:
         return bool(run.apply_chat_template) or run.predict_only
 
     def _first_with_choices(self) -> Sample | None:
-        """Return the first readable sample of the task; None if it has no answer options."""
+        """Return the first readable sample of the task, or None if that sample has no answer options."""
         prepared = self.prepare(self._task)
         samples = () if prepared is None else prepared.samples
         first = next((s for s in samples if isinstance(s, Sample)), None)

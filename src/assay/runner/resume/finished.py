@@ -57,13 +57,13 @@ class EarlierRun:
         return is_same_source and "data" in (self.changes(planned) or ())
 
     def expected(self, planned: PlannedTask) -> int | None:
-        """Return the number of samples in the earlier run if nothing has changed since; else None."""
+        """Return the number of samples in the earlier run if nothing has changed since, or else None."""
         if self.changes(planned) != [] or self._had_another_rule(planned):
             return None
         return (self._described(planned) or {}).get("n_expected") or None
 
     def taken(self, planned: PlannedTask) -> int | None:
-        """Return the number of rows that the earlier run used if `--until` ended it early; else None."""
+        """Return the number of rows that the earlier run used if `--until` ended it early, or else None."""
         rows = self._writer.read_summary().get("results", ())
         task_rows = [
             row
@@ -86,7 +86,7 @@ class EarlierRun:
         planned_tasks: Sequence[PlannedTask],
         whisper: Callable[[str], None],
     ) -> RunResult | None:
-        """Return the results of the earlier run if it is complete and nothing has changed since; else None."""
+        """Return the results of the earlier run if it is complete and nothing has changed since, or else None."""
         before = self.manifest
         if (
             self.damage

@@ -185,7 +185,7 @@ class Scoring:
         sample: Sample,
         output: Output,
     ) -> Score:
-        """Return `unparsed` for an answer that is only a tool call in a task without tools; else the score."""
+        """Return `unparsed` for an answer that is only a tool call in a task without tools, or else the score."""
         calls = output.last_calls
         if not calls or self.takes_calls or sample.tools or output.text.strip():
             return score
@@ -364,7 +364,7 @@ def score_without_answer(score: Score, outcome: Outcome) -> Score:
 
 
 def failure_score(error: ErrorInfo) -> Score:
-    """Return the score of a failed request: `data_error` if the row could not be decoded, else `model_error`."""
+    """Return the score of a failed request: `data_error` if the row could not be decoded, or else `model_error`."""
     if error.kind == "data":
         return Score(None, Outcome.DATA_ERROR, details={"error": error.message})
     return Score(

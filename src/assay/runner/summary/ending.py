@@ -192,7 +192,7 @@ def _counted_entry(
     planned: PlannedTask,
     answered: Iterable[tuple[str, int]],
 ) -> list[dict[str, Any]]:
-    """Return an entry with the samples that count, if more were answered, else an empty list.
+    """Return a list with one entry: the samples of the result. It is empty if the journal has no other answers.
 
     `answered` has the sample and the epoch of each answer in the journal.
     """

@@ -147,7 +147,7 @@ def _wrong_kind(
     value: object,
     path: Path,
 ) -> UsageError | None:
-    """Return an error if the value of a field has the wrong type, else None."""
+    """Return an error if the value of a field has the wrong type, or else None."""
     kinds, expected = KINDS.get(field, ((object,), ""))
     is_code = callable(value) and field in CALLABLE
     is_built = type(value).__module__.startswith("assay.") or field in (

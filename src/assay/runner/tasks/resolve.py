@@ -56,9 +56,9 @@ MOST_LISTED = 8
 
 
 def find_subset(name: str) -> Task | None:
-    """Return the task for a name that consists of a shipped task and a subset, such as `mmlu_anatomy`; else None.
+    """Return the task for a name that consists of a shipped task and a subset, such as `mmlu_anatomy`, or else None.
 
-    The longest shipped name that it begins with is the task, which must have tags.
+    The task is the one with the longest shipped name that the given name begins with. It must have tags.
     """
     folded = folded_value(name)
     for alias, task_name in OTHER_NAMES.items():

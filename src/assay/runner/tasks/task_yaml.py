@@ -291,7 +291,7 @@ def load_yaml(path: Path) -> object:
         raise UsageError(
             f"not valid YAML: {getattr(error, 'problem', error)}",
             where=f"{path}:{mark.line + 1}" if mark else str(path),
-            fix="correct that line; indent with spaces, and quote texts with signs in them",
+            fix="correct that line; indent with spaces, and quote texts with punctuation in them",
         ) from error
 
 

@@ -109,7 +109,7 @@ def read_substring(text: str) -> Verdict | None:
 
 
 def read_pope(text: str) -> Verdict:
-    """Return no if the first sentence has "no", "No" or "not", else yes. There is always a result."""
+    """Return no if the first sentence has "no", "No" or "not", or else yes. There is always a result."""
     words = text.partition(".")[0].replace(",", "").split(" ")
     if any(word in words for word in ("No", "not", "no")):
         return "no"

@@ -337,7 +337,7 @@ def is_same_text(
 
 def plain_text(text: str, *, any_formula: bool = True) -> str:
     """Return the part of a text to compare: the last box, or else (with `any_formula`) the
-    formula at its end, else all of it.
+    formula at its end, or else all of it.
     """
     before, box, behind = text.rpartition("\\boxed{")
     if box:

@@ -446,7 +446,7 @@ def format_quantity(number: Quantity | None) -> str | None:
 
 
 def _plain(value: Fraction) -> str:
-    """Return a value as text: a decimal if it has few enough digits, else a fraction (`72`, `0.5`, `1/3`)."""
+    """Return a value as text: a decimal if it has few enough digits, or else a fraction (`72`, `0.5`, `1/3`)."""
     if value.denominator == 1:
         return str(value.numerator)
     decimal = Decimal(value.numerator) / Decimal(value.denominator)

@@ -63,7 +63,7 @@ _UNITS = {"GB": 2**30, "MB": 2**20, "KB": 2**10, "B": 1}
 
 
 def data_root() -> Path:
-    """Return the folder `$LMUData` if it exists, else `~/LMUData`, which is not created."""
+    """Return the folder `$LMUData` if it exists, or else `~/LMUData`, which is not created."""
     named = os.environ.get("LMUData", "")  # noqa: SIM112 - the guest's own spelling
     if named and os.path.isdir(named):
         return Path(named)
@@ -71,7 +71,7 @@ def data_root() -> Path:
 
 
 def LMUDataRoot() -> str:
-    """Return the folder `$LMUData` if it exists, else `~/LMUData`, and create it."""
+    """Return the folder `$LMUData` if it exists, or else `~/LMUData`, and create it."""
     root = data_root()
     root.mkdir(parents=True, exist_ok=True)
     return str(root)
@@ -196,7 +196,7 @@ def download_file(
 
 
 def md5(s: str) -> str:
-    """Return the MD5 of a file's bytes if `s` is a file, else of the string `s`."""
+    """Return the MD5 of a file's bytes if `s` is a file, or else of the string `s`."""
     if len(s) <= LONGEST_PATH and "\0" not in s and os.path.isfile(s):
         with open(s, "rb") as stream:
             return hashlib.file_digest(

@@ -4,7 +4,7 @@ A request has an image and `{"classes": ["cat", "dog"], "colors": true}`. The an
 [{"box": [x1, y1, x2, y2], "score": 0.97, "color": "red"}], "dog": []}}`, with boxes in pixels. `model` is a folder or
 hub id of an instance segmenter (Mask2Former, as in official GenEval), a detector with fixed classes (such as DETR),
 or a zero-shot detector (OWL-ViT, OWLv2, Grounding DINO). `clip` names the CLIP model for colours. It sees the object
-cut out by its mask over grey if there is a mask, else the object's box.
+cut out by its mask over grey if there is a mask, or else the object's box.
 """
 
 from __future__ import annotations

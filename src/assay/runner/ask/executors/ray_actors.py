@@ -41,7 +41,7 @@ class RayActors:
         options = {
             "num_cpus": 1,
             "num_gpus": gpus_per_replica or 0,
-            # The driver starts a new actor itself, which must load its model first.
+            # The main process starts a new actor itself, which must load its model first.
             "max_restarts": 0,
             # Losing one node then costs few replicas.
             "scheduling_strategy": "SPREAD",

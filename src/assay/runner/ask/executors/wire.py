@@ -1,7 +1,7 @@
 """Requests and outputs as bytes between the main process and its replicas.
 
 The format is MessagePack with plain data only, so that reading it cannot run code. Media travel separately, each
-once per frame: by path if both sides see the same files, else by their bytes.
+once per frame: by path if both sides see the same files, or else by their bytes.
 """
 
 import json

@@ -5,7 +5,7 @@ model, whose tables are not included here. This splitter behaves like that model
 short lists of common abbreviations and common first words instead of the learned
 tables:
 
-- a run of `.`, `?` or `!` ends a sentence if white space or a bracket, quote, asterisk or colon follows;
+- a run of `.`, `?` or `!` ends a sentence if whitespace or a bracket, quote, asterisk or colon follows;
   closing quotes and brackets belong to the sentence they close;
 - a line break alone does not end a sentence. The number of a list item ("1.") before a capital letter is treated as a
   sentence, and so is a closing `}` or `**` after the last period. This is surprising, but published scores
