@@ -78,7 +78,7 @@ def read_messages(
 
 
 def _with_content(message: Message) -> Message:
-    """Return the message with an empty text if it has no content, which would mark where the model writes."""
+    """Return a message. One without content gets an empty text, because no content means that the model writes it."""
     if message.parts is None:
         return Message(message.role, (Text(""),))
     return message

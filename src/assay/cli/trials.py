@@ -341,9 +341,9 @@ class TriedScorer:
         yield f"  {self.name}: not tried without --judge {named}"
 
     def try_all(self) -> Iterator[str]:
-        """Yield the result of a scorer of the whole set for the targets.
+        """Try a scorer that scores all samples at once on the targets, and yield its result.
 
-        Some of assay's scorers need more samples than there are here.
+        Scorers of assay, and those that call a helper model, are not tried: some need more samples than the trial has.
         """
         if not self._rows:
             return

@@ -511,7 +511,7 @@ def _find_choices(
 
 
 def _lettered_columns(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns A, B, C… or option_a, option_b… and so on; an empty result if there are none."""
+    """Return the option columns, such as A, B, C or option_a, option_b; empty if there are fewer than two."""
     families: dict[str, dict[str, str]] = {}
     for name in names:
         match = OPTION_COLUMN.fullmatch(name)

@@ -1,8 +1,8 @@
 """A system-call filter for the kernel: calls that code in a sandbox does not need are refused.
 
 It refuses namespaces, mounts, memory of other processes, keys, kernel programs, io_uring (whose operations no filter
-can see), memory that no limit covers, and every socket except a pair of connected streams. The filter is assembled by
-hand: classic BPF needs five instructions here.
+can see), memory that no limit covers, and every socket except a pair of connected streams. The filter is assembled
+without a library, because classic BPF needs only five instructions here.
 """
 
 import platform

@@ -254,7 +254,7 @@ def mean_of_rows(
 ) -> Estimate:
     """Return the mean over rows, each with a sum of values and the number of values.
 
-    The units of the rows are the clusters.
+    Rows with the same unit form a cluster.
     """
     units = []
     values = []

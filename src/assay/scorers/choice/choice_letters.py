@@ -177,8 +177,10 @@ class LetterReader(TextReader):
         return self.marked.startswith(OWN_TEXT, behind_letter)
 
     def verdict(self, start: int = 0) -> Extraction | None:
-        """Return the only option called right after the word `start`, or after the last
-        correction ("wait") that follows it.
+        """Return the option that the answer calls right; None if it is not exactly one.
+
+        Only words from index `start` on are read, and only those after the last correction ("wait") if any verdict is
+        there.
         """
         indexes = []
         for match in VERDICT.finditer(self.classes, start):
