@@ -7,5 +7,7 @@ Fields = Mapping[str, Any]
 """A read-only mapping with string keys: a row of data, a line of a file, keyword arguments, options."""
 Record = dict[str, Any]
 """A dictionary with string keys that may be changed."""
+MAPPINGS = (dict, Mapping)
+"""For `isinstance`: a `dict` is recognized without the slow check of an abstract class."""
 Function = Callable[..., Any]
 """A user's function with an unknown signature."""

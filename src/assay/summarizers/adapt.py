@@ -39,6 +39,8 @@ FAILED = COUNTED_AS_ZERO | UNRESOLVED
 class NamedValues(dict[str, float | None]):
     """The values of one record by name. An unknown name raises an error that lists the known names."""
 
+    __slots__ = ("_failed", "_scorer")  # a summarizer may keep one for every record
+
     def __init__(
         self,
         values: Mapping[str, float | None],

@@ -3,8 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
 
 import jinja2
 from jinja2 import meta, pass_context
@@ -20,6 +20,8 @@ from .structures import decoded, encoded
 
 STRUCTURAL = frozenset({"dialogue", "content", "instruct", "nrounds"})
 """Keys of a template whose rendered text may be JSON, which is then parsed."""
+Renderer = Callable[[Fields], object]
+"""A function that renders a template, or a part of it, for a row."""
 _ONE_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 
 
@@ -36,55 +38,60 @@ class DataTemplate:
 
     def load(self, **row: object) -> object:
         """Render the template for one row. For a missing column, raise a `ValueError` that lists the row's columns."""
-        return self.render(row)
+        return self.renderer()(row)
 
-    def render(self, row: Fields) -> object:
-        """Render the template for one row, given as a mapping. Missing columns raise the same error as in `load`."""
-        try:
-            if isinstance(self.template, str) and not self._is_upstream:
-                return _whole(self.template, row)
-            return self._rendered(self.template, row)
-        except jinja2.UndefinedError as error:
-            columns = ", ".join(map(str, row))
-            raise ValueError(
-                f"{error.message}; the row has the columns {columns}"
-            ) from error
+    def renderer(self) -> Renderer:
+        """Prepare the template for many rows, and return the function that renders it for one.
 
-    def _rendered(
+        A missing column raises the same error as in `load`.
+        """
+        template = self.template
+        if isinstance(template, str) and not self._is_upstream:
+            fill: Renderer = partial(_whole, template)
+        else:
+            fill = self._prepared(template)
+
+        def render(row: Fields) -> object:
+            try:
+                return fill(row)
+            except jinja2.UndefinedError as error:
+                columns = ", ".join(map(str, row))
+                raise ValueError(
+                    f"{error.message}; the row has the columns {columns}"
+                ) from error
+
+        return render
+
+    def _prepared(
         self,
         piece: object,
-        row: Fields,
         key: str = "",
-    ) -> object:
-        """Render one value inside the template. `key` is its key in the surrounding mapping; empty in a list."""
+    ) -> Renderer:
+        """Prepare one value inside the template. `key` is its key in the surrounding mapping; empty in a list."""
         if isinstance(piece, str):
-            return self._rendered_text(piece, row, key)
+            return self._prepared_text(piece, key)
         if isinstance(piece, list):
-            return [self._rendered(item, row) for item in piece]
-        # Compare the type first, because `isinstance` with Mapping takes longer.
-        if type(piece) is dict or isinstance(piece, Mapping):
-            structure = {}
-            for name, value in piece.items():
-                structure[name] = self._rendered(value, row, str(name))
-            return structure
-        return piece
+            items = [self._prepared(item) for item in piece]
+            return lambda row: [render(row) for render in items]
+        if isinstance(piece, Mapping):
+            values = {
+                name: self._prepared(value, str(name)) for name, value in piece.items()
+            }
+            return lambda row: {name: render(row) for name, render in values.items()}
+        return lambda row: piece
 
-    def _rendered_text(
+    def _prepared_text(
         self,
         text: str,
-        row: Fields,
         key: str,
-    ) -> object:
-        """Render a string in the template. Under the keys in `STRUCTURAL`, JSON is parsed."""
+    ) -> Renderer:
+        """Prepare a string in the template. Under the keys in `STRUCTURAL`, JSON is parsed."""
         if self._is_upstream:
-            return _by_upstream(text, row, self._era)
-        value = _text(text, row)
-        if value is None or key not in STRUCTURAL:
-            return value
-        try:
-            return decoded(json.loads(value))
-        except ValueError:
-            return value
+            return partial(_by_upstream, text, self._era)
+        render = _text_renderer(text)
+        if key not in STRUCTURAL:
+            return render
+        return lambda row: _structure_in(render(row))
 
 
 def _texts_in(piece: object) -> Iterator[str]:
@@ -143,27 +150,39 @@ def _none_for_nan(value: object) -> object:
     return value
 
 
-@lru_cache(maxsize=1024)
-def _only_column(text: str) -> str | None:
-    """Return the column name in a string such as `{{ query }}`; None for any other string."""
-    match = _ONE_VARIABLE.fullmatch(text.strip())
-    return None if match is None else match[1]
+def _text_renderer(text: str) -> Callable[[Fields], str | None]:
+    """Return a function that renders a string for a row.
 
-
-def _text(
-    text: str,
-    row: Fields,
-) -> str | None:
-    """Render a string. For a mere `{{ column }}`, return the column's value as text, or None if it is missing."""
+    For a mere `{{ column }}`, it returns the column's value as text, or None for a
+    missing value.
+    """
     if "{" not in text:
+        return lambda row: text
+    match = _ONE_VARIABLE.fullmatch(text.strip())
+    if match is None:
+        return partial(_by_jinja, text)
+    column = match[1]
+
+    def read_column(row: Fields) -> str | None:
+        if column not in row:
+            raise jinja2.UndefinedError(f"{column!r} is undefined")
+        value = row[column]
+        if type(value) is str:
+            return value
+        known_value = _none_for_nan(value)
+        return None if known_value is None else str(known_value)
+
+    return read_column
+
+
+def _structure_in(text: str | None) -> object:
+    """Return the structure in a rendered text if it is JSON; otherwise the text unchanged."""
+    if text is None:
+        return None
+    try:
+        return decoded(json.loads(text))
+    except ValueError:
         return text
-    column = _only_column(text)
-    if column is None:
-        return _by_jinja(text, row)
-    if column not in row:
-        raise jinja2.UndefinedError(f"{column!r} is undefined")
-    value = _none_for_nan(row[column])
-    return None if value is None else str(value)
 
 
 def _by_jinja(
@@ -203,8 +222,8 @@ def _whole(
 
 def _by_upstream(
     text: str,
-    row: Fields,
     era: Era,
+    row: Fields,
 ) -> object:
     """Render a string as TELEVAL does: parse the result as JSON if possible, and keep NaN."""
     template, _ = _compiled(text, as_upstream=True)

@@ -163,8 +163,9 @@ class GuestModel(RequestModel):
     ) -> Output:
         """Return the answer to one question, or to one round of a dialogue."""
         messages = request.messages
-        extras = head_of(request)
+        extras: Fields = EMPTY
         if messages[0].role == HEAD:
+            extras = head_of(request)
             messages = messages[1:]
         if "users" in extras:
             return self._round(request, extras, messages)
@@ -188,23 +189,36 @@ class GuestModel(RequestModel):
             return self._as_returned(self._inferred(request, extras))[1]
         flags = _flags_in(extras)
         path = self._output_path(request, extras)
-        user = next(message for message in reversed(messages) if message.role == "user")
-        texts = [part.text for part in user.parts or () if isinstance(part, Text)]
-        systems = [message.text for message in messages if message.role == "system"]
+        system = None
+        user = messages[-1]
+        for message in messages:
+            if message.role == "user":
+                user = message
+            elif message.role == "system" and system is None:
+                system = message.text
+        query = None
+        for part in user.parts or ():
+            if isinstance(part, Text):
+                query = part.text
         changes: list[str] = []
-        question = Question(
-            audio=self._heard(user, changes),
-            query=extras.get("query", texts[-1] if texts else None),
-            assistant=extras.get("assistant"),
-            instruct=extras.get("instruct", ""),
-            system=systems[0] if systems else None,
-        )
+        audio = self._heard(user, changes)
+        if "query" in extras:
+            question = Question(
+                audio,
+                extras["query"],
+                extras["assistant"],
+                extras["instruct"],
+                system,
+            )
+        else:
+            question = Question(audio, query, system=system)
         if infers_itself(self.built):
             method = "inference"
             returned = infer(self.built, question.roles(), flags, path)
         else:
             method = "generate_once"
-            words = {**question.keywords(), **flags}
+            words = question.keywords()
+            words.update(flags)
             if path is not None:
                 words["pred_audio"] = path
             returned = self.built.generate_once(**words)
@@ -328,14 +342,19 @@ class GuestModel(RequestModel):
     ) -> Output:
         """Return an answer as an output. Its details have the other fields that the class returned."""
         details: Record = {}
-        others = dict(answer)
-        pred = others.pop("pred")
-        pred_audio = others.pop("pred_audio", None)
-        if others and (recorded := _plain(others)):
-            details["returned"] = without_secrets(recorded, self._secrets)
+        if len(answer) > 1:
+            recorded = _plain(answer)
+            recorded.pop("pred", None)
+            recorded.pop("pred_audio", None)
+            if recorded:
+                details["returned"] = without_secrets(recorded, self._secrets)
         if changes:
             details["audio"] = list(changes)
-        return spoken_output(pred, pred_audio or path, details=details or EMPTY)
+        return spoken_output(
+            answer["pred"],
+            answer.get("pred_audio") or path,
+            details=details or EMPTY,
+        )
 
     def _heard(
         self,

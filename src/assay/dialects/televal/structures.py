@@ -13,7 +13,7 @@ from typing import Any
 from ...core import AllOf, shorten
 from ...core.quick import quick
 from ..returned import LEAVES, plain
-from ..shapes import Fields, Record
+from ..shapes import MAPPINGS, Fields, Record
 
 MARK = "__tuple__"
 ROLES = ("user", "assistant", "instruct", "system")
@@ -125,7 +125,7 @@ def read_question(
     """Read a question from a list of roles. Under TELEVAL's own rules, unknown roles are ignored."""
     fields: Record = {"instruct": ""}
     for turn in turns:
-        if not isinstance(turn, Mapping):
+        if not isinstance(turn, MAPPINGS):
             raise ValueError(
                 f"a role with its content was expected, not {shorten(turn)}"
             )
@@ -164,8 +164,8 @@ def read_dialogue(structure: object) -> tuple[list[Turn], Any]:
 
 def content_of(turn: object) -> Fields:
     """Return the content of an entry of a list of roles or of a dialogue, such as `{"content": {"text": …}}`."""
-    content = turn.get("content", {}) if isinstance(turn, Mapping) else turn
-    if not isinstance(content, Mapping):
+    content = turn.get("content", {}) if isinstance(turn, MAPPINGS) else turn
+    if not isinstance(content, MAPPINGS):
         raise ValueError(f"content has `text` and `audio`, but is {shorten(content)}")
     return content
 
@@ -214,7 +214,7 @@ def encoded(value: object) -> Any:
         return {MARK: True, "items": [encoded(item) for item in value]}
     if isinstance(value, list):
         return [encoded(item) for item in value]
-    if isinstance(value, Mapping):
+    if isinstance(value, MAPPINGS):
         return {
             key: item if type(item) in LEAVES else encoded(item)
             for key, item in value.items()

@@ -21,7 +21,7 @@ from ...summarizers.pooled import Pooled
 from ...summarizers.threshold import Rescaled, Threshold
 from ..protocol import error_of_rule, is_upstream
 from ..returned import bare, defined_at
-from ..shapes import Fields, Record
+from ..shapes import MAPPINGS, Fields, Record
 from .eras import PLAIN_RULE, SEED, Rule, era_here
 from .structures import decoded
 from .televal_evaluation import counts_in
@@ -290,14 +290,15 @@ class Statistic:
         for record in records:
             n_samples += 1
             lines += lines_of(record)
-        statistic = self.statistic(lines)
+        raw_scores = [raw_score(line) for line in lines]
+        statistic = self.statistic(lines, raw_scores)
         module = getattr(type(self.summarizer).statistic, "__module__", "")
         # The numbers of assay's own classes are known. A subclass may return anything.
         is_known = str(module).startswith(OURS)
         summarizers = self.summarizer.results if is_known else (Mean(),)
         if len(lines) != n_samples:  # count lines instead of samples
             context = replace(context, n_expected=len(lines))
-        counted_lines = [_with_counts(line) for line in lines]
+        counted_lines = list(map(_with_counts, lines, raw_scores))
         results: list[Result] = []
         try:
             for summarize in summarizers:
@@ -318,12 +319,16 @@ class Statistic:
         details = {**results[0].details, STATISTIC: dict(statistic)}
         return [replace(results[0], details=details), *results[1:]]
 
-    def statistic(self, lines: Sequence[ScoreRecord]) -> Fields:
+    def statistic(
+        self,
+        lines: Sequence[ScoreRecord],
+        raw_scores: Sequence[Any],
+    ) -> Fields:
         """Call the TELEVAL summarizer with the scores of all lines that have one, and return its dictionary."""
         scores = []
-        for line in lines:
+        for line, raw in zip(lines, raw_scores, strict=True):
             if line.outcome not in UNRESOLVED:
-                scores.append(raw_score(line))
+                scores.append(raw)
         with self.rule.applied():
             statistic = self.summarizer.statistic(scores)
         if not isinstance(statistic, Mapping):
@@ -417,10 +422,12 @@ def raw_score(line: ScoreRecord) -> Any:
     return named
 
 
-def _with_counts(line: ScoreRecord) -> ScoreRecord:
+def _with_counts(
+    line: ScoreRecord,
+    raw: object,
+) -> ScoreRecord:
     """Copy the error counts of a record's score to its details, where the pooled summarizer reads them."""
-    raw = raw_score(line)
-    if not isinstance(raw, Mapping) or "ref_len" not in raw:
+    if not isinstance(raw, MAPPINGS) or "ref_len" not in raw:
         return line
     return replace(line, details={**line.details, **raw})
 

@@ -13,7 +13,7 @@ the batches of the prediction file: with `batch_size` 8, the line with index 19 
 
 import asyncio
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ from ...scorers.answers import no_verdict
 from ...scorers.asked import LikeInner
 from ...scorers.given_models import GivenModels
 from ..returned import plain
-from ..shapes import Fields, Function, Record
+from ..shapes import MAPPINGS, Fields, Function, Record
 from .eras import PLAIN_RULE, Era, Rule
 from .facade.utils import workers_of
 from .structures import as_target, encoded
@@ -91,7 +91,7 @@ class Evaluation:
         try:
             result = await self._worker.ask(line, id)
             result = without_secrets(result, self.secrets)
-            is_dict = isinstance(result, Mapping)
+            is_dict = isinstance(result, MAPPINGS)
             if self.rule.is_upstream and "score" in line and is_dict:
                 # In upstream's result lines, the prediction's fields overwrite the verdict's.
                 result = {**result, "score": line["score"]}
@@ -137,16 +137,25 @@ class Worker:
         self._batches: dict[int, asyncio.Future[Sequence[object]]] = {}
         """The results of each batch whose evaluation has begun, by the index of the batch."""
 
-    async def ask(
+    def ask(
+        self,
+        line: Fields,
+        id: str,
+    ) -> Awaitable[object]:
+        """Start judging a prediction line, and return the evaluator's result as an awaitable.
+
+        `id` is the id of the line's sample.
+        """
+        if self._evaluate_single is not None:
+            return self._threads.submit(self._judge_line, self._evaluate_single, line)
+        return self._ask_for_batch(line, id)
+
+    async def _ask_for_batch(
         self,
         line: Fields,
         id: str,
     ) -> object:
-        """Return the evaluator's result for a prediction line. `id` is the id of the line's sample."""
-        if self._evaluate_single is not None:
-            return await self._threads.submit(
-                self._judge_line, self._evaluate_single, line
-            )
+        """Return the result for a line from an evaluator that takes lists, which gets the line's whole batch."""
         if self._read_lines is None or self._batch_size == 1:
             results = await self._threads.submit(self._judge_lines, [line])
             return results[0]
@@ -214,7 +223,7 @@ def read_result(
     name: str,
 ) -> Score:
     """Convert an evaluator's dictionary to a score: `score` is the value, the whole dictionary becomes the details."""
-    if not isinstance(result, Mapping) or "score" not in result:
+    if not isinstance(result, MAPPINGS) or "score" not in result:
         if isinstance(result, Mapping):
             returned = ", ".join(map(str, result))
         else:

@@ -112,8 +112,9 @@ class Reader:
 
         A user's own template class needs only the method `load`.
         """
-        if isinstance(template, DataTemplate):
-            render = template.render
+        # A subclass may have its own `load`.
+        if getattr(type(template), "load", None) is DataTemplate.load:
+            render = template.renderer()
         else:
 
             def render(row: Fields) -> object:
@@ -138,12 +139,14 @@ class Reader:
 
     def __call__(self, row: Fields) -> Sample:
         names = self.columns
+        is_upstream = self.rule.is_upstream
         clips: Mapping[str, Audio] = EMPTY
+        position = None
         if self.is_streamed:
             fields, clips = self.loader.prepare(row)
         else:
             fields = dict(row)
-        position = fields.pop(PLACE, None)
+            position = fields.pop(PLACE, None)
         key = fields.get(names.key)
         if position is not None:
             id = position["id"]
@@ -155,13 +158,13 @@ class Reader:
             spoken = read_structure(
                 structure,
                 reverse=self.switches.get("reverse_spkr", False),
-                as_upstream=self.rule.is_upstream,
+                as_upstream=is_upstream,
             )
         except ValueError as error:
             raise DataError(str(error)) from error
         if self.switches:
             fields[SWITCHES] = self.switches
-        if self.rule.is_upstream:
+        if is_upstream:
             fields[STRUCTURE] = structure
             fields[AUDIO_FIELD] = f"{self.label}/{fields.get(KEY, id)}"
         if isinstance(spoken, Script):
@@ -372,9 +375,11 @@ def _answers(output: Output) -> Sequence[Fields]:
 
 def audio_path(output: Output) -> str | None:
     """Return the path of the audio that the model generated, if any."""
-    for medium in output.media:
-        if medium.kind == "audio" and isinstance(medium.source, (str, Path)):
-            return str(medium.source)
+    if not output.candidates:
+        return None
+    for part in output.candidates[0].parts:
+        if isinstance(part, Audio) and isinstance(part.source, (str, Path)):
+            return str(part.source)
     return None
 
 
