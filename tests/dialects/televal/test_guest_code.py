@@ -131,6 +131,40 @@ def test_lists_are_judged_again_in_batches_of_another_size_and_beside_a_changed_
     assert seen == [[40, 41, 42, 43], [20, 21, 20, 21], [30, 31, 20, 21]]
 
 
+def test_the_own_load_of_a_users_template_renders_the_rows(project):
+    project.write(
+        "src/prompt/loud.py",
+        "from src.prompt.template import DataTemplate\n\n"
+        "class Loud(DataTemplate):\n"
+        "    def load(self, **row):\n"
+        "        return super().load(**{**row, 'query': row['query'].upper()})\n",
+    )
+    text = [{"role": "user", "content": {"text": "{{query}}"}}]
+    project.entry("template", "ask", "src.prompt.loud.Loud", {"template": text})
+
+    project.televal("infer")
+
+    predictions = project.lines("save/prediction/echo/task.jsonl")
+    assert [line["pred"] for line in predictions] == ["echo IS IT 1949?", "echo NULL"]
+
+
+def test_an_evaluator_that_exhausts_an_iterator_fails_only_its_sample(project):
+    project.write(
+        "src/evaluator/contains.py",
+        "from src.utils import parallel_batch\n\n"
+        "class Contains:\n"
+        "    @parallel_batch(default_workers=2)\n"
+        "    def evaluate(self, pred, ref, pred_info, **kwargs):\n"
+        "        score = next(part for part in [pred] if ref in part)\n"
+        "        return {'key': pred_info['key'], 'score': int(bool(score))}\n",
+    )
+
+    result = project.run("task").results[0]
+
+    assert result.value == 1.0
+    assert result.outcomes == {"scored": 1, "judge_error": 1}
+
+
 def test_an_evaluator_of_lists_is_asked_line_by_line_where_the_lines_are_not_known_yet(
     project,
 ):

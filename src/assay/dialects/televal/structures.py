@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...core import AllOf, shorten
+from ...core import EMPTY, AllOf, shorten
 from ...core.quick import quick
 from ..returned import LEAVES, plain
 from ..shapes import MAPPINGS, Fields, Record
@@ -123,28 +123,36 @@ def read_question(
     as_upstream: bool,
 ) -> Question:
     """Read a question from a list of roles. Under TELEVAL's own rules, unknown roles are ignored."""
-    fields: Record = {"instruct": ""}
+    contents: dict[str, Fields] = {}
     for turn in turns:
         if not isinstance(turn, MAPPINGS):
             raise ValueError(
                 f"a role with its content was expected, not {shorten(turn)}"
             )
         role = str(turn.get("role", "")).lower()
-        content = content_of(turn)
-        if role == "user":
-            fields["audio"] = content.get("audio") or None
-            fields["query"] = content.get("text")
-        elif role in ROLES:
-            fields[role] = content.get("text")
-        elif not as_upstream:
+        contents[role] = content_of(turn)
+        if role not in ROLES and not as_upstream:
             raise ValueError(
                 f"unknown role {turn.get('role')!r}; known are {', '.join(ROLES)}"
             )
-    if fields.get("audio") is None and fields.get("query") is None:
+    user = contents.get("user", EMPTY)
+    audio = user.get("audio") or None
+    query = user.get("text")
+    if audio is None and query is None:
         raise ValueError("a question needs the role `user` with audio or text")
+    if len(contents) == 1:
+        return Question(audio, query)
+    texts = {role: content.get("text") for role, content in contents.items()}
+    instruct = texts.get("instruct", "")
     if not as_upstream:
-        fields["instruct"] = fields["instruct"] or ""
-    return Question(**fields)
+        instruct = instruct or ""
+    return Question(
+        audio,
+        query,
+        texts.get("assistant"),
+        instruct,
+        texts.get("system"),
+    )
 
 
 def read_dialogue(structure: object) -> tuple[list[Turn], Any]:

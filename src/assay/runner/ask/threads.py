@@ -8,18 +8,56 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
-from typing import TypeVar
-
-from ...core.thread_exceptions import deliver_to
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
+class Results:
+    """The results of threads on their way to one event loop.
+
+    To wake up a loop takes a system call, so all results that arrive until it wakes up share one.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._lock = threading.Lock()
+        self._waiting: list[tuple[asyncio.Future[Any], Any, BaseException | None]] = []
+
+    def put(
+        self,
+        future: "asyncio.Future[T]",
+        value: T | None,
+        error: BaseException | None = None,
+    ) -> None:
+        """Set the result of a future, or its error, as soon as its loop wakes up."""
+        with self._lock:
+            is_first = not self._waiting
+            self._waiting.append((future, value, error))
+        if is_first:
+            with suppress(RuntimeError):  # the loop has ended
+                self.loop.call_soon_threadsafe(self._hand_over)
+
+    def _hand_over(self) -> None:
+        with self._lock:
+            results = self._waiting
+            self._waiting = []
+        for future, value, error in results:
+            if future.done():
+                continue
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(value)
+
+
 class Threads:
-    """A few threads that serve one event loop."""
+    """A few threads that serve one event loop at a time."""
 
     def __init__(self, count: int, name: str) -> None:
+        self._results: Results | None = None
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads = [
             threading.Thread(
@@ -41,14 +79,22 @@ class Threads:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         context = contextvars.copy_context()
+        results = self._results
+        if results is None or results.loop is not loop:
+            results = Results(loop)
+            self._results = results
 
         def call() -> None:
             try:
                 value = context.run(function, *values)
+            except StopIteration as error:  # a future does not accept it
+                ordinary_error = RuntimeError(repr(error))
+                ordinary_error.__cause__ = error
+                results.put(future, None, ordinary_error)
             except BaseException as error:  # noqa: BLE001 - carried over to whoever waits
-                deliver_to(loop, future, future.set_exception, error)
+                results.put(future, None, error)
             else:
-                deliver_to(loop, future, future.set_result, value)
+                results.put(future, value)
 
         self._calls.put(call)
         return future
