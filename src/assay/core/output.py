@@ -80,7 +80,7 @@ class Candidate:
     @property
     def has_reasoning(self) -> bool:
         """True if the model produced reasoning, with or without an answer after it."""
-        return _has_reasoning(self.separated().parts)
+        return not self._is_plain_text() and _has_reasoning(self.separated().parts)
 
     @property
     def has_answer(self) -> bool:

@@ -1,12 +1,15 @@
 """The work that the dialect adds to a row.
 
-It is counted in calls of Python functions, because these do not depend on the load of the machine.
+It is counted in calls of assay's functions, because these do not depend on the load of the machine. How often
+asyncio wakes up does.
 """
 
 import sys
 import threading
+from pathlib import Path
 from typing import ClassVar
 
+import assay
 from assay.core import Task
 from assay.runner.run import run
 
@@ -26,12 +29,14 @@ class Contains:
 
 
 def calls_in(function):
-    """Count the Python functions that are called, in all threads."""
+    """Count the calls of assay's Python functions, in all threads."""
+    package = str(Path(assay.__file__).parent)
     calls = 0
 
     def count(frame, event, argument):
         nonlocal calls
-        calls += event == "call"
+        if event == "call" and frame.f_code.co_filename.startswith(package):
+            calls += 1
 
     threading.setprofile(count)
     sys.setprofile(count)
@@ -43,7 +48,7 @@ def calls_in(function):
     return calls
 
 
-def test_a_row_takes_at_most_a_quarter_more_calls_than_in_a_native_run(project):
+def test_a_row_takes_at_most_a_fifth_more_calls_than_in_a_native_run(project):
     model = project.write("native.py", NATIVE)
 
     def native(output):
@@ -72,4 +77,4 @@ def test_a_row_takes_at_most_a_quarter_more_calls_than_in_a_native_run(project):
             calls.append(calls_in(lambda output=output: run_rows(output)))
         return (calls[2] - calls[1]) / 200
 
-    assert calls_per_row(guest) <= 1.25 * calls_per_row(native)
+    assert calls_per_row(guest) <= 1.2 * calls_per_row(native)

@@ -143,7 +143,7 @@ def read_question(
     if len(contents) == 1:
         return Question(audio, query)
     texts = {role: content.get("text") for role, content in contents.items()}
-    instruct = texts.get("instruct", "")
+    instruct: Any = texts.get("instruct", "")
     if not as_upstream:
         instruct = instruct or ""
     return Question(

@@ -12,7 +12,7 @@ failed, the next run judges the record again.
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from threading import get_ident
 from typing import Any
@@ -194,20 +194,26 @@ class Scoring:
         named = ", ".join(shorten(call.text) for call in calls[:3])
         return Score.unparsed(reason=f"called a tool, and the task has none: {named}")
 
-    async def score_async(self, sample: Sample, output: Output) -> Score:
-        """Return the score of one output from an asynchronous scorer, such as a judge."""
+    def score_async(
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> Coroutine[Any, Any, Score]:
+        """Return the coroutine that scores one output with an asynchronous scorer, such as a judge."""
         if (
             len(output.candidates) > 1
             and not self.whole_output
             and output.error is None
         ):
-            return self._together(
-                [
-                    await self._score_one_async(sample, single)
-                    for single in singles_of(output)
-                ]
-            )
-        return await self._score_one_async(sample, output)
+            return self._score_each_async(sample, output)
+        return self._score_one_async(sample, output)
+
+    async def _score_each_async(self, sample: Sample, output: Output) -> Score:
+        """Score each candidate of an output with an asynchronous scorer, and combine their scores."""
+        scores = []
+        for single in singles_of(output):
+            scores.append(await self._score_one_async(sample, single))
+        return self._together(scores)
 
     async def _score_one_async(self, sample: Sample, output: Output) -> Score:
         """Score one candidate with an asynchronous scorer. Errors of the scorer become `judge_error`."""
