@@ -38,9 +38,9 @@ class Results:
             self._waiting.append((future, value, error))
         if is_first:
             with suppress(RuntimeError):  # the loop has ended
-                self.loop.call_soon_threadsafe(self._hand_over)
+                self.loop.call_soon_threadsafe(self._deliver)
 
-    def _hand_over(self) -> None:
+    def _deliver(self) -> None:
         with self._lock:
             results = self._waiting
             self._waiting = []
