@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 BYTES = 100
-"""Maximum length of one name in bytes. Two names and a suffix stay below the 255 bytes that file systems allow."""
+"""Convert the name of a dataset, model or task to a safe file name. Letters of every script are kept."""
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 

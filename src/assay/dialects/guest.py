@@ -1,11 +1,12 @@
-"""Load files written for another toolkit. Only these files can import the toolkit's names.
+"""Load files written for another toolkit. Only these files can import the toolkit's modules.
 
 Each such file, and each module it imports, gets builtins with an `__import__` that
-resolves the toolkit's names. The modules are in `sys.modules` under a prefix.
+resolves the toolkit's module names. In `sys.modules`, these modules have a prefix.
 
-A name comes from assay's module if there is a replacement, or else from the toolkit's file
-in the tree around the file, in its folder or in the installed package. A user's module
-with only its name in common with assay's is imported unchanged.
+If assay has a replacement for a module, the replacement is imported. Otherwise the
+module comes from the toolkit's source tree that contains the file, from the file's
+folder, or from the installed package. A user's module that merely has the same name as
+a module of assay is imported unchanged.
 """
 
 import builtins
@@ -44,7 +45,7 @@ _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
 @contextmanager
 def forced(dialect: str | None) -> Iterator[None]:
-    """Let the toolkit's names hide the user's packages of the same names inside the block; None has no effect."""
+    """Let the toolkit's modules hide the user's packages of the same names inside the block. `None` hides nothing."""
     token = _forced.set(dialect)
     try:
         yield
@@ -159,7 +160,7 @@ class Guest:
         return name.partition(".")[0] in self._tops or name in self._libraries
 
     def is_library(self, name: str) -> bool:
-        """Return True for a library in which assay replaces some names.
+        """Return True for a library, such as `datasets`, in which assay replaces some functions.
 
         Only the toolkit's own files see the replacements.
         """
@@ -251,7 +252,7 @@ class Guest:
         name: str,
         names: Mapping[str, str],
     ) -> bool:
-        """Return True if a top-level name is a user's module that has only its name in common with assay's."""
+        """Return True if a top-level name is a user's module that is unrelated to assay's module of the same name."""
         if "." in name:
             return False
         own_file = next(
@@ -273,7 +274,7 @@ class Guest:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        """Import a module for an import statement in a toolkit's file. The parameters are those of `__import__`."""
+        """Import a module for an import statement in a toolkit's file. Takes the parameters of `__import__`."""
         names = fromlist or ()
         absolute = self._absolute(name, globals, level)
         if absolute is None:
@@ -365,7 +366,7 @@ class Guest:
         name: str,
         scope: Fields | None,
     ) -> ModuleNotFoundError:
-        """Build the error for a missing module or name, with the importing file and the searched folders."""
+        """Build the error for a missing module or name. It names the importing file and the searched folders."""
         top = name.partition(".")[0]
         folders = []
         for m in self._mounts:
@@ -454,9 +455,10 @@ class Guest:
         return self._execute(file, name)
 
     def _file_of(self, name: str) -> Path | None:
-        """Return the file that defines a module, if assay does not replace it.
+        """Return the file that defines a module, or `None` if assay replaces the module.
 
-        It is in the user's folder, in the toolkit's tree, or outside both and imports the toolkit.
+        The file is in the user's folder or in the toolkit's tree. A file elsewhere is
+        returned only if it imports the toolkit.
         """
         if name.partition(".")[0] in self._hidden:
             return None
@@ -571,7 +573,7 @@ class Guest:
         module: Overlay,
         scope: Fields | None,
     ) -> list[str]:
-        """Return the names that a star import adds from a toolkit's file, limited to those the importing file uses.
+        """Return the names that `from module import *` adds, limited to those that occur in the importing file.
 
         The limit avoids running more of the toolkit's files than necessary.
         """

@@ -123,10 +123,10 @@ def _is_served(
     *,
     is_library: bool = False,
 ) -> bool:
-    """Return True if the importing code gets a toolkit's name from assay.
+    """Return True if the importing code gets a toolkit's module `name` from assay.
 
-    This holds for cells, typed code, the user's own files in the working folder, and
-    other files if no package of that name is installed.
+    This is the case in notebook cells, in typed code and in the user's own files in the
+    working folder. Other files get it only if no package of that name is installed.
     """
     file = scope.get("__file__")
     if scope.get("__name__") == "__main__" or file is None:

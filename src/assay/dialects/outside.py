@@ -52,10 +52,10 @@ class Outside:
         return True
 
     def recorded_after_failure(self, name: str, error: ModuleNotFoundError) -> bool:
-        """Return True if importing the outside module `name` failed because it imports the toolkit.
+        """Return True if the import of the module `name` failed because `name` imports the toolkit.
 
-        The module is then recorded, so that the next attempt loads it like the
-        toolkit's own files.
+        The module is also recorded, so that the next import loads it like the toolkit's
+        own files.
         """
         missing = (error.name or "").partition(".")[0]
         top = name.partition(".")[0]
@@ -90,7 +90,7 @@ class Outside:
 
 
 def installed_mount(top: str) -> Mount | None:
-    """Return the folder of an installed module; None if it is importable only because a user's file was loaded."""
+    """Return the folder of an installed module. None if it is importable only because assay loaded a user's file."""
     spec = _found(top)
     # A folder without `__init__.py` is not an installed package: every folder of the working folder is one.
     if (
@@ -119,7 +119,7 @@ def _mount(spec: ModuleSpec) -> Mount | None:
 
 
 class _Only(Mount):
-    """A folder from which only one package or module is imported, the one named `package`."""
+    """Limits a folder to the one package or module named `package`. Other modules are not imported from it."""
 
     def place_of(self, name: str) -> Path | None:
         is_meant = name == self.package or name.startswith(f"{self.package}.")

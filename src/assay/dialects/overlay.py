@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from .guest import Guest
 
 STANDS_IN = "STANDS_IN"
-"""Name of an attribute that marks a module of assay as a fallback: it is used only without the toolkit's own file."""
+"""A module of assay with this attribute is only a fallback: the toolkit's own file is used if it exists."""
 
 Find = Callable[[str], Any]
 """A function that returns the value of a name in the original module, or raises `AttributeError`."""
 
 
 class Overlay(ModuleType):
-    """A module with assay's names, and the original's for all others. The original runs when one is first accessed."""
+    """A module with assay's names and, for all other names, those of the original. The original is run when needed."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ def _is_child(
     ours: ModuleType | None,
     value: object,
 ) -> bool:
-    """Return True if a value is a submodule of assay's module, which the toolkit's own submodule replaces."""
+    """Return True if a value is a submodule of assay's module. The toolkit's submodule takes precedence."""
     return (
         ours is not None
         and isinstance(value, ModuleType)
@@ -172,10 +172,10 @@ def replacement(
     real: str | None,
     guest: "Guest | None" = None,
 ) -> ModuleType | None:
-    """Import the module of assay that `stands_for` returned; `None` if it does not exist.
+    """Import the module of assay that `stands_for` returned. Return `None` if it does not exist.
 
-    For `module: name name …`, return a view with only these names. Names that depend on
-    the loader of the user's files, such as a registry, are created for `guest`.
+    For `module: name name …`, return a view with only these names. Some names depend on
+    the loader of the user's files, such as a registry. They are created for `guest`.
     """
     if real is None:
         return None

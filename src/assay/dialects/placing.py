@@ -25,7 +25,7 @@ def facade_names(dialect: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder with the modules of `package`, or with top-level modules if `package` is empty."""
+    """A folder that contains the modules of `package`. If `package` is empty, they are top-level modules."""
 
     package: str
     folder: Path
@@ -130,7 +130,7 @@ def home_of(
     file: Path,
     names: Mapping[str, str],
 ) -> str | None:
-    """Return the toolkit's package in which most relative imports of a file exist; `None` if none of them does."""
+    """Return the toolkit's package that best matches a file's relative imports. `None` if none matches."""
     nodes = []
     for node in names_in(file).imports:
         if node.level and not _finds_user_file(file, node, names):
@@ -192,9 +192,9 @@ def _finds_user_file(
     node: ImportFrom,
     names: Mapping[str, str],
 ) -> bool:
-    """Return True if a relative import finds a file of the user, so that it does not indicate a toolkit's package.
+    """Return True if a relative import refers to a file of the user rather than to the toolkit.
 
-    A copy of the toolkit's file is not a file of the user.
+    A copy of the toolkit's file does not count as a file of the user.
     """
     imported = _imported_file(file, node)
     if imported is None:
@@ -218,7 +218,7 @@ def _imported_file(file: Path, node: ImportFrom) -> Path | None:
 
 
 def _offered(ours: Path) -> frozenset[str]:
-    """Return the names in a module of assay that replace a toolkit's, including those of its star imports."""
+    """Return the names that a module of assay provides to a toolkit's files. Its star imports are followed."""
     names = names_in(ours)
     files = []
     for node in names.imports:

@@ -14,7 +14,7 @@ from ..core import EMPTY, UsageError
 OURS = "assay"
 UPSTREAM = "upstream"
 DOCUMENTED = "upstream@documented"
-"""Protocol for the toolkit's rules in the revision of its how-to document, if that is not the newest."""
+"""Protocol id of the rules in a toolkit's how-to document, which may describe an older revision than the newest."""
 
 _upstream: dict[str, str] = {}
 _here: ContextVar[Mapping[str, str]] = ContextVar("protocols", default=EMPTY)
@@ -46,7 +46,7 @@ def error_of_rule(
     error: Exception,
     upstreams: type[Exception],
 ) -> Exception:
-    """Return `error`, or under the toolkit's rules an exception of type `upstreams` with the same message.
+    """Return `error`. Under the toolkit's rules, return an exception of type `upstreams` with the same message.
 
     `upstreams` is the type that the original toolkit raises.
     """

@@ -74,9 +74,9 @@ def _as_upstream(dialect: str) -> Any:
 
 
 def _is_chosen_from_a_folder(reference: str, run: object) -> bool:
-    """Return True if a bare name is a task in a folder that the run also lists.
+    """Return True if a bare name selects a task from a folder that the run also lists.
 
-    Such a name needs no tasks, because the folder's entry returns them.
+    Such a name adds no tasks, because the folder already returns the selected ones.
     """
     if Path(reference).suffix or Path(reference).exists():
         return False
@@ -140,7 +140,7 @@ def _dialect_of_model(
 
 
 def listing_of(folder: str) -> Any:
-    """Return the module that can list the tasks of a folder or an installed library; None if its toolkit has none."""
+    """Return the module that lists the tasks of a folder or a library. None if the toolkit cannot list tasks."""
     if not Path(folder).expanduser().is_dir() and not named_dialect(folder):
         return None
     claim = dialect_of(folder)
@@ -189,7 +189,7 @@ def present_dialects() -> list[str]:
 
 
 def named_dialect(reference: str) -> tuple[str, str] | None:
-    """Return the toolkit to which a name such as `lm_eval/gsm8k` belongs, and the reason."""
+    """Return the toolkit that a name such as `lm_eval/gsm8k` belongs to, and the reason. None for other names."""
     for dialect, claims_name in _functions("claims_name"):
         reason = claims_name(reference)
         if reason is not None:

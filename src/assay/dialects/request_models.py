@@ -37,7 +37,7 @@ class RequestModel:
         return [self.attempt(request) for request in requests]
 
     def attempt(self, request: Request) -> Output:
-        """Return the answer to one request, or a failed output if the user's code raises."""
+        """Return the answer to one request. If the user's code raises, return a failed output."""
         model = self.build()
         try:
             return self.answer(model, request)

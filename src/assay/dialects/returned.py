@@ -1,4 +1,4 @@
-"""Checks and conversions for the values that users' functions return. Errors include the function's name."""
+"""Check and convert the values that users' functions return. Errors include the function's name."""
 
 import inspect
 import math
@@ -81,6 +81,6 @@ def checked_metrics(
 
 
 def not_finite(numbers: Fields) -> dict[str, float]:
-    """Return the infinite and NaN numbers of a nested dictionary, by their flattened names."""
+    """Return only the infinite and NaN numbers of a nested dictionary, with flattened names."""
     flat = flatten(numbers)
     return {name: number for name, number in flat.items() if not math.isfinite(number)}

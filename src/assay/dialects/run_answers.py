@@ -12,7 +12,7 @@ def answered(
     samples: Iterable[object],
     answers: Mapping[Any, Sequence[Any]],
 ) -> Iterator[tuple[Sample, Sequence[Any]]]:
-    """Yield each sample with an answer to its last turn, and its entries in the run's index, one for each turn.
+    """Yield each sample whose last turn was answered, with its index entries, one for each turn.
 
     `answers` has the entries of the run's index by sample id and epoch.
     """

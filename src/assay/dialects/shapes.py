@@ -8,6 +8,6 @@ Fields = Mapping[str, Any]
 Record = dict[str, Any]
 """A dictionary with string keys that may be changed."""
 MAPPINGS = (dict, Mapping)
-"""For `isinstance`: a `dict` is recognized without the slow check of an abstract class."""
+"""Types for `isinstance` checks of mappings. `dict` comes first, because the abstract class is slow to check."""
 Function = Callable[..., Any]
 """A user's function with an unknown signature."""

@@ -54,7 +54,7 @@ def _answer(name: str, row: Fields) -> UsageError:
 
 
 def _in_library(name: str) -> UsageError | None:
-    """Return the error for a task of an installed library that was given without its prefix."""
+    """Return an error that suggests the full task reference if a library's prefix is missing, otherwise None."""
     entry = library_name(name)
     if entry is None:
         return None

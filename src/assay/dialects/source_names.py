@@ -34,7 +34,7 @@ class SourceNames:
     """Functions, classes and variables that the file defines, and modules it imports by `import x`."""
     imports: tuple[ImportFrom, ...]
     declared: frozenset[str] | None
-    """The names in the file's `__all__`; `None` if it has none, or one that is computed."""
+    """The names in the file's `__all__`. `None` if the file has no `__all__`, or computes it."""
 
     @property
     def exported(self) -> frozenset[str]:
@@ -51,7 +51,7 @@ class SourceNames:
         )
 
     def origin(self, name: str) -> tuple[ImportFrom, str] | None:
-        """Return the import statement that provides `name`, and its name in the imported module, or else None."""
+        """Return the import statement that provides `name`, and the original name before `as`. None if none does."""
         for node in reversed(self.imports):
             for there, here in node.names:
                 if here == name and there != "*":

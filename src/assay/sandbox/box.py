@@ -29,7 +29,7 @@ class Tier(Protocol):
 
 
 class Sandbox:
-    """Runs commands in one tier. Every command starts with the same files, those written beforehand."""
+    """Runs commands in a sandbox of one tier. Every command starts with only the files given to `write`."""
 
     def __init__(
         self,
@@ -74,9 +74,10 @@ class Sandbox:
         env: Mapping[str, str] | None = None,
         keep: Sequence[str] = (),
     ) -> Execution:
-        """Run a command. The first word is a program of the host; `python` means the interpreter of this process.
+        """Run a command. Its first word is a program of the host; `python` means the interpreter of this process.
 
-        Files in `keep` can be read afterwards. Everything else that the command leaves is removed.
+        Files in `keep` can be read afterwards with `read`. Everything else that the
+        command leaves is removed.
         """
         if timeout is None:
             limits = self.limits
@@ -109,7 +110,7 @@ class Sandbox:
         limits: Limits,
         stdin: bytes,
     ) -> Attended:
-        """Start a command in a fork of a running process, or else in a new process."""
+        """Start a command: in a fork of a running process if the tier supports it, otherwise in a new process."""
         if (fork := forked(self.tier, command, limits, stdin)) is not None:
             return fork
         launch = self.tier.launch(command, limits)
@@ -154,9 +155,9 @@ def _read_kept_files(
     heard: bytes,
     names: Sequence[str],
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of each kept file from the bytes that came over the pipe.
+    """Yield the name and content of each kept file, from the bytes that a command sent through the pipe.
 
-    Check each entry, because the command can also write to the pipe.
+    The names are checked, because the command could also write to the pipe.
     """
     while heard:
         head, _, heard = heard.partition(b"\n")
@@ -173,7 +174,7 @@ def _read_kept_files(
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Encode text as UTF-8. Unpaired surrogates are encoded as well, so that the interpreter inside rejects them."""
+    """Encode text as UTF-8. Unpaired surrogates are encoded too, so that Python in the sandbox rejects them."""
     if isinstance(text, str):
         return text.encode("utf-8", "surrogatepass")
     return text

@@ -82,7 +82,7 @@ WORKSPACE_IMPORTS = ("json", "selectors", "subprocess", "tarfile")
 _WORKSPACE_ADDRESSES = 64 << 30
 _WORKSPACE_OPEN_FILES = 1024
 _SERVER_DISK = 1 << 20
-"""Size of the file system of the process that forks executions. That process writes no files."""
+"""Size of the file system of the process that forks executions. It is small, because the process writes no files."""
 
 
 def find_bubblewraps() -> Iterator[str]:
@@ -105,9 +105,9 @@ class Bubblewrap:
 
     program: str
     forks: bool = False
-    """True if Python code is forked from a running process (`fork_server`) if no new interpreter is needed."""
+    """True to run Python code in a fork of a running process (`fork_server`) when possible."""
     workspace: bool = False
-    """True for workspaces, which can use the programs of the host, and sockets within the sandbox."""
+    """True for sandboxes that hold a workspace. They also have the host's programs, and sockets inside the sandbox."""
     visible: tuple[str, ...] = ()
     """Further folders and files of the host that are mounted read-only in a workspace."""
     folders: tuple[str, ...] = ()
@@ -196,7 +196,7 @@ class Bubblewrap:
         return settings_of(command, limits, None, **more)
 
     def fork_uid(self) -> int:
-        """Return the uid for a fork, as the forking process sees it."""
+        """Return a fresh uid for a fork. If assay does not run as root, the uid is always `NOBODY`."""
         return fresh_uid() if self._is_root else NOBODY
 
     @cached_property
@@ -239,7 +239,7 @@ class Bubblewrap:
                 yield "--disable-userns"
 
     def _workspace_mounts(self, launch: Launch) -> Iterator[str]:
-        """Yield the options that show the host's programs and the usual folder names; none outside a workspace."""
+        """Yield the options that mount the host's programs and usual top-level folders. None outside a workspace."""
         if not self.workspace:
             return
         yield from _host_folders(PROGRAM_FOLDERS)
@@ -293,7 +293,7 @@ def _parents(path: Path) -> Iterator[str]:
 
 
 def _host_folders(paths: Iterable[str]) -> Iterator[str]:
-    """Yield bubblewrap options that show host folders at the same paths: folders as mounts, links as links."""
+    """Yield bubblewrap options that make host folders visible at the same paths. A link stays a link."""
     for path in paths:
         if os.path.islink(path):
             yield from ("--symlink", os.readlink(path), path)

@@ -108,7 +108,7 @@ def _run(
     code: str,
     *words: str,
 ) -> Execution:
-    """Run Python code in the tier: in a fork if the tier supports it, or else in a separate interpreter."""
+    """Run Python code in the tier: in a fork if the tier supports forks, otherwise in a new interpreter."""
     flags = () if has_forks(tier) else ("-I", "-S")
     with Sandbox(tier, limits) as box:
         box.write("main.py", code)
@@ -188,7 +188,7 @@ def _try_kernel_buffers(tier: Tier) -> str:
 
 @contextmanager
 def _attack_targets() -> Iterator[tuple[dict[str, Any], Any]]:
-    """Yield the targets of the attacks, and a function that returns True once a datagram reached one of them."""
+    """Yield the targets of the attacks, and a function that returns True once a target has received a datagram."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-probe-"))
         os.chmod(folder, 0o755)  # only the sandbox, not permissions, should deny access
@@ -236,9 +236,10 @@ def _attack_targets() -> Iterator[tuple[dict[str, Any], Any]]:
 
 
 def _names(folder: str) -> list[str]:
-    """Return names in a folder of the host that code in a sandbox must not see.
+    """Return names in a host folder that must be invisible inside a sandbox.
 
-    Names on the paths of the interpreter and of the sandbox's own folders are left out, because code may see them.
+    Names on the path to the interpreter or to the sandbox's own folders are left out,
+    because they are visible.
     """
     allowed_paths = {
         allowed_path
@@ -294,7 +295,7 @@ _FIXES = (
         "run assay as another user, or use bubblewrap: pip install 'assay[sandbox]'",
     ),
 )
-"""Advice for refused tiers, by words in the reason for the refusal. The first entry that matches is shown."""
+"""Advice for refused tiers. The key is text in the reason for the refusal; the first match is shown."""
 _ELSE = "`assay doctor` says what each tier lacks"
 
 
@@ -314,7 +315,7 @@ class Choice:
     tier: Tier | None
     refused: tuple[tuple[str, str], ...] = ()
     no_forks: str = ""
-    """Reason why each execution starts a new sandbox instead of a fork of a running one; empty if forks are used."""
+    """Reason why every execution starts a new sandbox. Empty if executions are forked from a running one."""
 
     @property
     def reasons(self) -> str:
@@ -323,7 +324,7 @@ class Choice:
 
     @property
     def fix(self) -> str:
-        """Advice for the best refused tier that has any; empty if none has."""
+        """Advice for using a better tier, from the first refused tier that has any. Empty if there is none."""
         fixes = [
             fix for _, why in self.refused for words, fix in _FIXES if words in why
         ]
@@ -382,7 +383,7 @@ def _choose_best(engine: Engine) -> Choice:
 
 
 def _choose(name: str, engine: Engine) -> Choice:
-    """Test the variants of the tier with this name, and return the first that passes."""
+    """Return the first variant of the named tier that passes its self-test."""
     if name not in TIERS:
         raise UsageError(
             f"there is no sandbox tier {name!r}", fix=f"auto, {', '.join(TIERS)}"
@@ -400,9 +401,10 @@ def _choose(name: str, engine: Engine) -> Choice:
 
 
 def _test_tier(tier: Tier) -> tuple[str, Choice | None]:
-    """Test a tier with and without forks at the same time.
+    """Test a tier. If it supports forks, test it with and without them at the same time.
 
-    Return the reason for a failure and None, or empty text and the choice.
+    Return the reason for the failure and None. If the tier passes, return an empty
+    string and the choice.
     """
     forking = replace(tier, forks=True) if isinstance(tier, Bubblewrap) else tier
     with ThreadPoolExecutor(1) as beside:

@@ -1,6 +1,7 @@
-"""Runs inside, before any code of a model: Landlock lets this process open only the given files.
+"""Confines a process with Landlock, inside the sandbox and before any code of a model runs.
 
-Landlock also prevents signals and abstract sockets from leaving the sandbox. The system-call filter does the rest.
+The process can then open only the given files. Landlock also prevents signals and
+connections to abstract sockets outside the sandbox. A system-call filter does the rest.
 Neither can be undone.
 """
 
@@ -9,7 +10,7 @@ import os
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 OLDEST = 6
-"""The oldest Landlock version (Linux 6.12) that confines signals and abstract sockets."""
+"""The lowest supported Landlock version (Linux 6.12), the first that confines signals and abstract sockets."""
 _FILES = (1 << 16) - 1
 _READ_FILE, _READ_FOLDER = 1 << 0 | 1 << 2, 1 << 3
 """Landlock's rights to execute and read files, and its right to list folders."""
@@ -51,8 +52,9 @@ def landlock_version() -> int:
 
 
 def end_with(parent: int) -> None:
-    """Make the kernel end this process when its parent ends, or end it now if the
-    parent already has. Changing the user revokes this.
+    """Make the kernel end this process when its parent ends. If the parent has already ended, end it now.
+
+    A change of the user cancels this, so call it afterwards.
     """
     _check_result(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
     if os.getppid() != parent:
@@ -62,7 +64,7 @@ def end_with(parent: int) -> None:
 def confine(readable: list | None, writable: list, calls: bytes) -> None:  # type: ignore[type-arg]
     """Confine this process and its children to the given files, and to the system calls that a filter allows.
 
-    `readable=None` allows reading all files.
+    With `readable=None`, they can read all files.
     """
     _check_result(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if readable is not None:

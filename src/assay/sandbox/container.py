@@ -1,11 +1,13 @@
 """The tier `container`, and the command lines of container engines.
 
-There is one command template per engine. An engine passes on only the standard streams, so the program inside arrives
-over standard input, and harness and host communicate over standard input and output. The image needs a Python 3. It
-is never pulled automatically.
+There is one command template per engine. An engine passes only the standard streams
+into a container, so assay sends the program through standard input, and receives the
+verdict through standard output. The image needs a Python 3. It is never pulled
+automatically.
 
-docker and podman also build images and keep containers running. Both accept the same commands. Every command line
-that assay starts is built here, so that it can be tested without an engine.
+docker and podman also build images and keep containers running. Both accept the same
+commands. Every command line that assay starts is built here, so that it can be tested
+without an engine.
 """
 
 import os
@@ -44,7 +46,7 @@ TEMPLATES: Mapping[str, str] = MappingProxyType(
 )
 _HAS_IMAGE = {"docker": ("image", "inspect"), "podman": ("image", "exists")}
 _OF_THE_ENGINE = 2
-"""Number of processes in a container that belong to the engine."""
+"""Number of processes that the engine itself runs in each container."""
 
 
 def default_image() -> str:
@@ -60,8 +62,9 @@ class Container:
     """The engine's program: docker, podman or apptainer, by name or path."""
     image: str = field(default_factory=default_image)
     template: str = ""
-    """The command line up to the image, for other engines or options. It replaces the
-    engine's entry in `TEMPLATES`.
+    """A custom command line, up to the image, for other engines or options.
+
+    It replaces the engine's entry in `TEMPLATES`.
     """
     name: str = "container"
 
@@ -126,7 +129,7 @@ class Container:
         return launch
 
     def why_not_there(self) -> str:
-        """Return what is missing (engine or image) and how to fix it; empty if the container can be started."""
+        """Return a message with what is missing (engine or image) and the fix. Empty if the tier can be used."""
         if shutil.which(self.engine) is None:
             return f"{self.engine} is not installed"
         if words := _error_of([self.engine, "version"]):
@@ -173,9 +176,9 @@ def _fill_template(
     values: Mapping[str, object],
     env: Mapping[str, str],
 ) -> list[str]:
-    """Return the words of a command template with its placeholders filled in.
+    """Fill in the placeholders of a command template, and return its words.
 
-    `{env}` becomes one option per variable.
+    `{env}` becomes one option for each environment variable.
     """
     words: list[str] = []
     for word in shlex.split(template):
@@ -305,7 +308,7 @@ class ContainerEngine:
         source: Path,
         path: str,
     ) -> list[str]:
-        """Return the command that copies a file, or the contents of a folder, into a container."""
+        """Return the command that copies a file into a container. For a folder, it copies the contents."""
         if source.is_dir():
             text = f"{source}/."
         else:
@@ -362,7 +365,7 @@ def client_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_of_client(variable: str) -> bool:
-    """Return True for variables that affect the engine's program itself, such as PATH."""
+    """Return True for variables that the engine's own program needs, such as PATH."""
     return variable in _CLIENT_NAMES or variable.startswith(_CLIENT_PREFIXES)
 
 

@@ -41,15 +41,15 @@ ROOT_USER = "0"
 SECONDS_TO_START = 120.0
 SECONDS_TO_COPY = 600.0
 CLIENT_MEMORY_MB = 4096
-"""Memory limit of the engine's client program. The engine itself limits the memory of the container."""
+"""Memory limit of the command-line client of the engine. The container has a separate limit."""
 WRITE = 'mkdir -p "$(dirname "$1")" && rm -f "$1" && cat > "$1" && chmod "$2" "$1"'
 MAKE_FOLDER = 'mkdir -p "$1" && chmod 777 "$1"'
 READABLE = 'chmod -R a+rX "$1"'
 NOT_STARTED = re.compile(r"(Error: .*exec failed|OCI runtime exec failed|Error: .*OCI)")
-"""Matches the start of an engine's message that it cannot start a command."""
+"""Matches an engine's error message that a command could not be started."""
 MOST_FAULT = 2000
 MOST_LARGE_FILES = 20
-"""Maximum number of changed files to skip because of their size. After that many, no more files are read."""
+"""Maximum number of changed files that are skipped as too large. After that, no more files are read."""
 
 
 class ContainerWorkspace:
@@ -349,7 +349,7 @@ class ContainerWorkspace:
             )
 
     def _check_running(self) -> None:
-        """Raise if the container has ended, because then the failure is not the command's."""
+        """Raise if the container has ended. Otherwise the command itself caused the failure."""
         answer = ask_engine(self.engine.process_of(self._name))
         if answer.fault or answer.output == "0":
             raise self._ended(answer.fault or "its processes ended")
@@ -362,10 +362,10 @@ class ContainerWorkspace:
         )
 
     def _program_inside(self, program: str) -> str:
-        """Return the path or name by which a program of the host can be called in the container.
+        """Return the path or name that starts a program of the host inside the container.
 
-        Programs in mounted folders keep their paths. A system program is replaced by the image's program of the same
-        name.
+        A program in a mounted folder keeps its path. For a system program, the image's
+        program of the same name is used.
         """
         if any(program.startswith(f"{folder}/") for folder in self._mounts):
             return program
@@ -423,7 +423,7 @@ class ContainerWorkspace:
 
 
 def check_started(done: Execution) -> None:
-    """Raise if a command failed because its program is missing in the container or not executable for its user."""
+    """Raise if a command could not be started: its program is missing, or its user may not execute it."""
     for output in (done.stdout, done.stderr):
         text = output[:MOST_FAULT].decode("utf-8", "replace").strip()
         if done.returncode in (126, 127) and NOT_STARTED.match(text):

@@ -1,11 +1,13 @@
 """Folders of the host in which executions of `landlock` and `none` work: created, measured, removed.
 
-A program may nest folders deeper than Python can recurse or a path can name, and remove its owner's permissions.
+A program may nest folders deeper than Python can recurse or a path can express, and
+remove its owner's permissions.
 
-This file is also a program, the sweeper, which keeps running for a moment after assay. It ends executions and removes
-their folders if assay was killed. Only these two tiers need it, because bubblewrap ends the processes it started. It
-reads lines `+PID FOLDER` and `-PID` from its standard input. When that ends, it kills the remaining process groups
-and removes their folders.
+This file is also a program, the sweeper. It runs for a moment longer than assay. If
+assay is killed, the sweeper ends the executions and removes their folders. Only these
+two tiers need it, because bubblewrap ends the processes it started. The sweeper reads
+lines `+PID FOLDER` and `-PID` from its standard input. When the input ends, it kills
+the remaining process groups and removes their folders.
 """
 
 import os
@@ -34,12 +36,12 @@ def make_folder() -> Path:
 
 
 def visible_prefix(prefix: str) -> str:
-    """Return `prefix` with the id of this pid namespace, because containers may share folders and engines."""
+    """Append the id of this pid namespace to `prefix`. Containers that share a folder thus use different names."""
     return f"{prefix}{os.stat('/proc/self/ns/pid').st_ino}-"
 
 
 def is_stale(name: str, prefix: str) -> bool:
-    """Return True if a name consists of the prefix and the id of a process that has ended."""
+    """Return True if `name` is `prefix` and a process id, and that process has ended."""
     pid = name.removeprefix(prefix).partition("-")[0]
     is_ours = name.startswith(prefix) and pid.isdigit()
     return is_ours and not os.path.exists(f"/proc/{pid}")
@@ -97,7 +99,8 @@ def remove_folder(folder: Path) -> None:
 def _remove_entry(name: str, top: int) -> bool:
     """Remove one entry of the folder `top`. Return True if it existed and could be removed.
 
-    Folders inside the entry are moved up into `top`, so that no path grows long. The next pass removes them.
+    Folders inside the entry are first moved up into `top`, so that paths stay short.
+    The caller repeats the removal until `top` is empty.
     """
     try:
         if not _is_folder(name, top):
@@ -182,7 +185,7 @@ def _start() -> "subprocess.Popen[bytes]":
 
 
 def _forget_sweeper() -> None:
-    """Close the pipe to the sweeper in a forked copy of assay, so that the sweeper does not wait for the copy."""
+    """Close the pipe to the sweeper in a forked copy of assay. Otherwise the sweeper would wait for the copy to end."""
     global _lock, _sweeper
     _lock = threading.Lock()
     if _sweeper is not None and _sweeper.stdin is not None:

@@ -1,8 +1,9 @@
-"""Executions that are forked from a running process in a sandbox, which saves starting Python and bubblewrap.
+"""Runs executions in forks of a process that is already in a sandbox, which saves starting Python and bubblewrap.
 
-That process (`serving`) runs no foreign code, never sees the content of an execution, and ends together with assay. A
-fork enters separate namespaces and a separate file system, and drops all privileges, before foreign code runs. If
-forking is impossible, the caller starts a separate sandbox for the execution.
+That process (`serving`) runs no foreign code, never reads the content of an execution,
+and ends together with assay. A fork enters separate namespaces and a separate file
+system, and drops all privileges, before foreign code runs. If forking is impossible,
+the caller starts a separate sandbox for the execution.
 """
 
 import atexit
@@ -46,8 +47,8 @@ def forked(
 ) -> "Forked | None":
     """Start an execution in a fork. Return None if no fork is possible.
 
-    `links` are descriptors that the execution inherits, by name. The `facts` in its settings receive their new
-    numbers.
+    `links` are descriptors that the execution inherits, by name. Their numbers inside
+    the execution are written into the `facts` of its settings.
     """
     if not has_forks(tier) or command.role not in _ROLES or command.keep.names:
         return None
@@ -198,7 +199,7 @@ class Forked(Attended):
         self.started = time.monotonic()
 
     def _receive_handles(self) -> None:
-        """Receive the execution's process group and the descriptor that can end it, before foreign code runs."""
+        """Receive the execution's process group, and a descriptor with which to end it, before foreign code runs."""
         self._reply.settimeout(_SECONDS_TO_ANSWER)
         try:
             message, numbers, _, _ = socket.recv_fds(self._reply, 2000, 1)
@@ -234,7 +235,7 @@ class Forked(Attended):
         self.input = None
 
     def exit_code(self) -> int | None:
-        """Return the exit code that the first process reported. Raise `SandboxError` if the program did not start."""
+        """Return the program's exit code, or None if none was reported. Raise `SandboxError` if it was not started."""
         self._wait()
         status = self._status(0)
         if status is not None and status.startswith(b"!"):
@@ -250,7 +251,7 @@ class Forked(Attended):
         return self._status(_SECONDS_TO_END) == b""
 
     def _status(self, seconds: float) -> bytes | None:
-        """Return the report of the first process: None if there is none yet, empty if it ended without one."""
+        """Return what the first process reported: None if nothing yet, empty if it ended without a report."""
         if self._said is None and _is_ready(self._reply.fileno(), seconds):
             try:
                 self._said = self._reply.recv(2000)
@@ -295,7 +296,7 @@ _servers: dict[Bubblewrap, ForkServer] = {}
 _starts: dict[Bubblewrap, int] = {}
 _starting = threading.Lock()
 _of_another: list[ForkServer] = []
-"""Servers of the parent process, if this process is a forked copy of assay."""
+"""The parent's fork servers, if this process is a forked copy of assay. This process must not end them."""
 
 
 def server_for(tier: Bubblewrap) -> ForkServer:
@@ -327,7 +328,7 @@ def close_servers() -> None:
 
 
 def _forget() -> None:
-    """Forget the servers in a forked copy of assay. They belong to the original process, which ends them."""
+    """Drop the fork servers in a forked copy of assay. They belong to the original process, which ends them."""
     global _starting
     _starting = threading.Lock()
     for server in _servers.values():

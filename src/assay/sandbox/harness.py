@@ -1,14 +1,17 @@
 """Runs inside a sandbox: executes a program and its tests in one process and one namespace, as official runners do.
 
-Called by `inside`, or by `serving` in a fork. Imports only the standard library, and as little of it as possible.
+Called by `inside`, or by `serving` in a fork. Imports only the standard library, and as
+little of it as possible.
 
-The verdict is written by an audit hook (`sys.addaudithook`), which Python code can neither remove nor find without
-another audit event. The hook writes "passed" only if the frame of `judge` executed every part of the tests and then
-reached its last line, in the process that began. So exits, output, files, forks and other descriptors never become
-a pass.
+The verdict is written by an audit hook (`sys.addaudithook`), which Python code can
+neither remove nor find without another audit event. The hook writes "passed" only if
+the frame of `judge`, in the original process, executed every part of the tests and then
+reached its last line. So a program cannot pass by exiting, by printing, or through
+files, forks and other descriptors.
 
-The same hook reports a program that inspects its own process, before the inspection happens. At the end, the harness
-checks whether the program replaced builtins or library functions. Either finding makes the verdict suspect.
+The same hook reports a program that inspects its own process, before the inspection
+happens. At the end, the harness checks whether the program replaced builtins or library
+functions. Either finding makes the verdict suspect.
 """
 
 import _thread
@@ -52,7 +55,7 @@ COMPARISONS = frozenset({"__eq__", "__ne__", "__sub__", "__rsub__"})
 """Methods by which tests compare a result."""
 FRAME_ATTRIBUTES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code")
 FRAME_READS = (b".f_back", b".f_globals", b".f_locals", b".f_builtins")
-"""Bytecode that reads attributes of frames, for which no audit event exists. Signal handlers receive a frame."""
+"""Bytecode that reads attributes of frames. It is searched for, because reading them raises no audit event."""
 HEAP_TYPE = 1 << 9
 """The type flag that distinguishes classes created by Python code from built-in classes."""
 PATH_EVENTS = ("open", "os.chdir", "os.symlink", "os.link", "os.rename")
@@ -165,9 +168,10 @@ def names_shadowed(
     used: "list[str]",
     builtin: "dict[str, Any]",
 ) -> "list[str]":
-    """Return the builtins that the tests use and the program replaced, except the function under test.
+    """Return a finding for each builtin that the tests use and the program replaced.
 
-    Return none if the tests use no other name of the program, because then its task was to define that builtin.
+    If the tests use no other name of the program, return none: then the task was to
+    define that builtin.
     """
     defined = [name for name in used if name in scope and name[:2] != "__"]
     builtin_names = [name for name in defined if name in builtin]
@@ -212,9 +216,10 @@ def hook_for(
     parts: "list[CodeType]",
     say: "Callable[[str, str], None]",
 ) -> "Callable[[str, tuple[Any, ...]], None]":
-    """Return the audit hook that writes the verdict, once `frame` has executed all `parts` in their order.
+    """Return the audit hook that writes the verdict, once `frame` has executed all `parts` in order.
 
-    Only the hook holds the parts, so that the program cannot read them in a frame.
+    Only the hook refers to the parts, so that the program cannot read the tests in a
+    frame.
     """
     process, get_process, get_thread = posix.getpid(), posix.getpid, _thread.get_ident
     get_frame, find_tampering = sys._getframe, describe_tampering
@@ -262,10 +267,10 @@ def describe_tampering(
     args: "tuple[Any, ...]",
     caller: "FrameType",
 ) -> str:
-    """Return a description of the tampering that an audit event reveals; empty if it reveals none.
+    """Return what an audit event shows about tampering with the tests; empty if it is harmless.
 
-    Runs in the hook, so it must not call methods of the program's objects: it inspects only built-in strings and
-    bytes.
+    This runs in the hook, so it must not call methods of the program's objects. It
+    inspects only built-in strings and bytes.
     """
     if event == "sys.settrace" and caller.f_code.co_filename == DOCTEST:
         return ""  # doctest saves and restores the trace function
@@ -349,7 +354,7 @@ def is_of_library(module: "object") -> bool:
 
 
 def is_counterfeit(module: "object") -> bool:
-    """Return True for a module with the name of a standard library module that was not loaded from there."""
+    """Return True for a module named like one of the standard library that was loaded from elsewhere."""
     is_imported = getattr(module, "__spec__", None) is not None
     return not is_imported or not is_of_library(module)
 
@@ -359,7 +364,7 @@ def names_replaced(
     values: "dict[str, Any]",
     scope: "dict[str, Any]",
 ) -> "Iterator[str]":
-    """Yield the names in a module (`values`) whose function the program replaced or defined."""
+    """Yield the names in a module whose functions the program replaced or added. `values` has the names."""
     for name, value in list(values.items()):
         is_other = callable(before.get(name)) and value is not before[name]
         if is_other or getattr(value, "__globals__", None) is scope:
@@ -367,7 +372,7 @@ def names_replaced(
 
 
 def inspect_classes(scope: "dict[str, Any]") -> "Iterator[str]":
-    """Yield the program's classes whose instances equal any value, and methods that it added to other classes."""
+    """Yield the program's classes that claim to equal any value, and methods that it added to other classes."""
     function = type(inspect_classes)
     waiting: list[type] = [object]
     visited: set[int] = set()
@@ -394,7 +399,7 @@ def inspect_classes(scope: "dict[str, Any]") -> "Iterator[str]":
 
 
 def is_lying(kind: type) -> bool:
-    """Return True if an empty instance of a class equals two different values of one type."""
+    """Return True if an object of a class equals two different values, as in a class whose `__eq__` returns True."""
     try:
         thing = make_empty(kind)
     except BaseException:  # noqa: BLE001 - not every class has empty instances
@@ -417,7 +422,7 @@ def make_empty(kind: type) -> "object":
 
 
 def agrees(thing: object, value: object) -> bool:
-    """Return True if a test's comparison of an object with a value would succeed: exactly, or within a tolerance."""
+    """Return True if a test would accept an object as equal to a value, exactly or within a tolerance."""
     comparisons = (eq, lambda a, b: not ne(a, b), lambda a, b: abs(sub(a, b)) < 0.001)
     for compare in comparisons:
         try:

@@ -77,7 +77,7 @@ def _find_program(
     where: str,
     fix: str,
 ) -> str:
-    """Return the path of a program. `python` is the interpreter of this process, with its packages."""
+    """Return the path of a program on this machine. `python` is this interpreter. Raise if it does not exist."""
     program = sys.executable if name in PYTHON else shutil.which(name)
     if program is None:
         raise UsageError(
@@ -102,9 +102,10 @@ def _is_visible(path: Path) -> bool:
 
 
 def environment_of(path: Path) -> tuple[str, ...] | None:
-    """Return the folders in which a program is installed; None if the program is a single file.
+    """Return the folders that a program is installed in. None if it is a single file.
 
-    The result is a virtual environment and the base interpreter, or a node folder with its packages.
+    For Python these are the virtual environment and the base interpreter; for node, the
+    folder with the packages.
     """
     folders: list[str] = []
     for entry in (path.absolute(), path.resolve()):

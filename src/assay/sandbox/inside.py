@@ -45,7 +45,7 @@ def separate_streams() -> None:
 
 
 def run_and_hand_out(names: list, pipe: int) -> None:  # type: ignore[type-arg]
-    """Fork, and return in the child, which runs the command. The parent then writes the requested files to a pipe.
+    """Fork. The child returns and becomes the command; the parent then writes the kept files to a pipe.
 
     Each file is written as length, name and bytes.
     """

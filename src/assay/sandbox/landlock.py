@@ -117,7 +117,7 @@ class Unconfined:
 
 
 def _closed_folder(path: Path) -> Path | None:
-    """Return the topmost folder on the path of a file that other users may not enter; None if there is none."""
+    """Return the topmost folder above a file that other users may not enter, or None."""
     return next(
         (
             folder
@@ -133,7 +133,7 @@ def _complete_launch(
     command: Command,
     settings: Mapping[str, Any],
 ) -> Launch:
-    """Complete a launch with its environment and the command line that starts the program `inside`."""
+    """Set the environment of a launch, and the command line that starts the program `inside`."""
     launch.env = {
         **command.env,
         "HOME": str(launch.folder),

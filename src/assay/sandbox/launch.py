@@ -1,8 +1,9 @@
-"""A command to run inside: its limits and result, its command line, and the files that an interpreter needs.
+"""Starting a command in a sandbox: its limits and result, its command line, and the files an interpreter needs.
 
-Inside, a short program (`inside`) sets limits and becomes the command. It is passed together with its settings, so
-that no file of assay is needed inside: compiled, in a file in memory, or as source on standard input where the
-interpreter may have another version.
+In the sandbox, a short program (`inside`) sets limits and becomes the command. The
+sandbox needs no file of assay for it: `inside` and its settings are passed as compiled
+code in a memory file. If the interpreter there may have another version, its source is
+passed through standard input.
 """
 
 import marshal
@@ -103,7 +104,7 @@ _ANY_PYTHON = 2
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Names of the files to pass out of the sandbox after the command has ended, and the pipe to write them to."""
+    """Names of files that are returned when the command has ended, and the pipe through which they are sent."""
 
     names: tuple[str, ...] = ()
     pipe: int = -1
@@ -133,9 +134,9 @@ class Launch:
     folder: Path | None = None
     """Working folder on the host, for tiers without a separate file system. It is removed afterwards."""
     first: bytes = b""
-    """Bytes to write to standard input before the command's own input, for tiers that inherit no files."""
+    """Bytes to send before the command's own standard input. Used by tiers that inherit no files."""
     ends: Sequence[str] = ()
-    """Command that ends the sandbox, if killing the started process is not enough."""
+    """Command that ends the sandbox, for engines where killing the started process does not end it."""
 
     def hold(self, data: bytes) -> int:
         """Write data to a file in memory, and return its descriptor number in the started command."""
@@ -158,7 +159,7 @@ class Launch:
         self.descriptors.clear()
 
     def end_elsewhere(self) -> None:
-        """Run the command that ends the sandbox, for engines whose containers survive the started process."""
+        """Run the command that ends the sandbox. A container, for example, may outlive the engine's program."""
         if self.ends:
             quiet = subprocess.DEVNULL
             subprocess.run(
@@ -233,7 +234,10 @@ def started_over_stdin(
     launch: Launch,
     settings: Mapping[str, Any],
 ) -> list[str]:
-    """Return the arguments with which any Python 3 starts `inside`, passed as the first bytes of standard input."""
+    """Return the arguments with which any Python 3 reads `inside` from standard input and runs it.
+
+    The code becomes the first bytes of the launch's standard input.
+    """
     data = marshal.dumps({**settings, **_programs(settings, _source)}, _ANY_PYTHON)
     launch.first = b"%010d" % len(data) + data
     return ["-I", "-S", "-c", _FROM_STDIN]
@@ -307,7 +311,7 @@ def find_program(name: str) -> Path:
 
 
 def program_of(command: Command) -> Path:
-    """Return the path of the program that a command starts: its first word for the role `program`, or else Python."""
+    """Return the path of the program that a command starts. It is Python, except for the role `program`."""
     if command.role == "program":
         return find_program(command.argv[0])
     return own_python()

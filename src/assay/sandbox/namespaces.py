@@ -1,7 +1,8 @@
-"""Runs inside a sandbox: namespaces and file systems for one forked execution, without any privileges.
+"""Runs inside a sandbox: creates namespaces and file systems for one forked execution, without privileges.
 
-The surrounding sandbox isolates the host. This module isolates executions from each other and from the process that
-forks them. An unprivileged user creates everything, in a separate user namespace for each execution.
+The surrounding sandbox protects the host. This module separates executions from each
+other and from the process that forks them. All of it is created by an unprivileged
+user, in a separate user namespace for each execution.
 """
 
 import _socket
@@ -29,13 +30,15 @@ NOBODY = 65534
 _SET_INTERFACE_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
 
 _libc = ctypes.PyDLL(None, use_errno=True)
-"""The C library, called while holding Python's lock so that the lock is intact in a fork."""
+"""The C library. `PyDLL` keeps Python's lock during a call, so that a fork has a consistent lock."""
 
 
 def stand_ready() -> None:
-    """Prepare the forking process: mount a plain /proc, then keep only the capability to set the user of a fork.
+    """Prepare the process that forks executions: mount a plain /proc, and drop capabilities.
 
-    If root starts bubblewrap, it covers parts of /proc, and the kernel mounts no new /proc while parts are covered.
+    It keeps only the capabilities to set the user and group of a fork. If root starts
+    bubblewrap, bubblewrap covers parts of /proc, and the kernel then refuses to mount a
+    new /proc in a fork.
     """
     if posix.getuid() == 0:
         _mount("proc", "/proc", _NO_SUID | _NO_DEVICES | _NO_PROGRAMS)
@@ -54,7 +57,7 @@ def fork_apart(clone: int) -> int:
 
 
 def name_user(pid: int, uid: int) -> None:
-    """Map the user of a process in a new user namespace to this uid outside of it. The namespace has no other uid."""
+    """Map the user of a process to this uid outside of its new user namespace. No other uid exists there."""
     _check_result(pid)
     for name, line in (
         ("setgroups", "deny"),

@@ -83,7 +83,7 @@ def sends_to_socket_file(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def enlarges_socket_buffers(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Enlarge socket buffers, which are kernel memory that no limit covers."""
+    """Enlarge socket buffers. They are kernel memory that does not count towards any limit."""
     end, _other = socket.socketpair()
     return _does(lambda: end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22))
 
@@ -146,7 +146,10 @@ def writes_large_file(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def forks_on(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Start many more processes than allowed. The limit is not exact if other processes run as the same user."""
+    """Start many more processes than allowed.
+
+    The limit is approximate, because it also counts other processes of the same user.
+    """
     children = []
     most = 4 * facts["processes"]
     try:

@@ -26,7 +26,7 @@ from .launch import Ending, Execution, Launch, Limits
 LOOK_SECONDS = 0.1
 """Seconds between checks of an execution's total memory and disk. Limits per process apply immediately."""
 _FREE_DESCRIPTORS = 32
-"""Number of open descriptors per process that are assumed not to be sockets. Few programs need more."""
+"""Open descriptors up to this number are assumed not to be sockets. Few programs open more."""
 _SOCKET_BYTES = 208 << 10
 """Usual size of a socket buffer. The system-call filter refuses larger ones."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -37,7 +37,7 @@ _latest: tuple[float, Mapping[int, int]] = (0.0, {})
 _groups: set[int] = set()
 """Ids of the process groups of running executions."""
 _others: set[str] = set()
-"""Ids of processes that belong to no execution."""
+"""Ids of processes that are known to belong to no execution. They are not measured again."""
 _looks = 0
 
 
@@ -121,10 +121,10 @@ def _group_of(
     pid: int,
     processes: Mapping[int, _Process],
 ) -> int | None:
-    """Return the process group of the execution to which a process belongs; None if it belongs to none.
+    """Return the process group of the execution that a process belongs to, or None.
 
-    A program in a workspace may leave the process group, but not the pid namespace, in which orphans become children
-    of the first process.
+    In a workspace, a program may leave the process group but not the pid namespace. If
+    its parent ends, it becomes a child of the first process there.
     """
     visited: set[int] = set()
     while pid in processes and pid not in visited:
@@ -139,7 +139,7 @@ def _group_of(
 
 
 def _buffers(pid: str) -> int:
-    """Return an upper estimate of a process's socket buffers in bytes; 0 before Linux 6.2, which lacks the count."""
+    """Estimate the upper limit of a process's socket buffers in bytes. 0 before Linux 6.2, which lacks the count."""
     try:
         descriptors = os.stat(f"/proc/{pid}/fd").st_size
     except OSError:
@@ -176,14 +176,14 @@ class Stopper:
 
     @contextmanager
     def watching(self, running: "Attended") -> Iterator[None]:
-        """Let `stop` end an execution during the block. Raise `StoppedError` at the end if it did."""
+        """Let `stop` end an execution during the block. If the run was stopped, raise `StoppedError` afterwards."""
         with self.attached(running):
             yield
         self.raise_if_stopped()
 
     @contextmanager
     def attached(self, running: "Attended") -> Iterator[None]:
-        """Let `stop` end an execution during the block."""
+        """Let `stop` end an execution during the block. Unlike `watching`, never raise."""
         with self._lock:
             self._running.add(running)
             if self._is_stopped:
@@ -315,7 +315,7 @@ class Attended(ABC):
         return bool(chunk)
 
     def holds_too_much(self) -> Ending | None:
-        """Return the limit that the execution's processes and files exceed in total, or None."""
+        """Return which total limit the execution exceeds: `memory`, `disk` or None."""
         if memory_by_group().get(self.pid, 0) > self.limits.memory_mb << 20:
             return "memory"
         if self.folder is not None and is_full(
@@ -483,7 +483,7 @@ def _register(
 
 
 def _serve(number: int, running: Attended) -> bool:
-    """Read from or write to a descriptor that is ready. Return False if it need not be watched any more."""
+    """Handle a descriptor that is ready. Return False if it need not be watched any more."""
     if number == running.pidfd:
         running.end()  # end remaining processes, which may keep the outputs open
         return False

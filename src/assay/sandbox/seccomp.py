@@ -1,7 +1,8 @@
-"""A system-call filter for the kernel: calls that code in a sandbox does not need are refused.
+"""A system-call filter for the kernel, which refuses calls that code in a sandbox does not need.
 
-It refuses namespaces, mounts, memory of other processes, keys, kernel programs, io_uring (whose operations no filter
-can see), memory that no limit covers, and every socket except a pair of connected streams. The filter is assembled
+It refuses namespaces, mounts, memory of other processes, keys, kernel programs,
+io_uring (whose operations no filter can see), memory that does not count towards any
+limit, and every socket except a pair of connected streams. The filter is assembled
 without a library, because classic BPF needs only five instructions here.
 """
 
@@ -22,7 +23,7 @@ _ARGUMENTS = (16, 24, 32, 40, 48, 56)
 _NEW_NAMESPACE = 0x7E020080
 """The flags of clone that create namespaces."""
 _UNIX, _STREAM, _KIND_OF_SOCKET = 1, 1, 0xFF
-"""Address family and type of the only allowed socket pair, and the mask for the type, whose other bits are flags."""
+"""Address family and type of the only allowed socket pair, and a mask that removes flags from the type."""
 _SET_PIPE_SIZE = 1031
 _ALL_BITS = 0xFFFFFFFF
 _MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -50,7 +51,7 @@ _OF_OTHERS = (
     "sched_setscheduler", "sched_setparam", "sched_setaffinity", "sched_setattr", "ioprio_set", "process_madvise",
     "process_mrelease", "pidfd_open", "pidfd_send_signal",
 )  # fmt: skip
-"""Calls that affect files and processes of the same user, for sandboxes without namespaces or Landlock."""
+"""Calls that could affect other files and processes of the user. Refused without namespaces or Landlock."""
 _NUMBERS = {
     "x86_64": dict(  # noqa: C408 - half as many quotes
         ptrace=101, process_vm_readv=310, process_vm_writev=311, kcmp=312, pidfd_getfd=438, add_key=248, keyctl=250,
@@ -156,8 +157,10 @@ def _refuse_unless(
     number: int,
     *arguments: tuple[int, int, int],
 ) -> Iterator[_Instruction]:
-    """Yield filter instructions that refuse a call unless each (index, mask, value)
-    matches the argument at its index.
+    """Yield instructions that refuse a call unless all its arguments match.
+
+    `arguments` has (index, mask, value): the argument at the index, masked, must equal
+    the value.
     """
     for index, mask, value in arguments:
         yield (_EQUAL, 0, 5, number)

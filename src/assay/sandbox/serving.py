@@ -27,7 +27,7 @@ import workspace_inside  # type: ignore[import-not-found]
 
 MOST_DESCRIPTORS = 8
 _ABOVE_ALL = 64
-"""Number above which descriptors are moved, so that the low numbers are free."""
+"""Descriptors are moved above this number, so that the low numbers can be assigned again."""
 _GO = b"go"
 
 
@@ -86,9 +86,10 @@ def _send_pidfd(
     uid: int,
     host: _socket.socket,
 ) -> None:
-    """Set the user of the fork, and send the host a descriptor with which it can end the fork.
+    """Set the user of the fork, and send the host a descriptor that can end the fork.
 
-    The pid is not reused meanwhile, because the fork has not been reaped.
+    The kernel cannot reuse the pid in between, because the fork has not been reaped
+    yet.
     """
     try:
         namespaces.name_user(pid, uid)

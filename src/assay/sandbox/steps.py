@@ -1,7 +1,8 @@
-"""Runs inside a sandbox: the steps from a new process to the program of an execution.
+"""Runs inside a sandbox: sets limits, changes the user and writes files, before the program of an execution starts.
 
-Shared by `inside`, which turns a process into one execution, and `serving`, which forks a process for each. It uses
-as little of the standard library as possible: `posix` is already loaded, `os` is not.
+Shared by two programs. `inside` turns its own process into one execution; `serving`
+forks a process for each. Imports as little of the standard library as possible: `posix`
+is already loaded, `os` is not.
 """
 
 import builtins
@@ -36,7 +37,7 @@ def become_user(uid: int) -> None:
 
 
 def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-arg]
-    """Set the kernel limits. `others` is the number of processes of the same user outside this execution."""
+    """Set the kernel limits. `others` is added to the process limit: other processes of the same user."""
     seconds = settings["cpu"]
     processes = settings["processes"] + others
     limit(resource.RLIMIT_CORE, 0)
@@ -50,7 +51,7 @@ def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-ar
 
 
 def write_files(home: str, files: dict) -> None:  # type: ignore[type-arg]
-    """Write the command's initial files into its home folder, if the sandbox could not provide them."""
+    """Create the home folder of the command, and write its initial files there. Some sandboxes do this themselves."""
     posix.mkdir(home)
     posix.chdir(home)
     for name, data in files.items():

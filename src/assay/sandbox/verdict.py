@@ -1,12 +1,13 @@
 """Verdicts on programs from models, by tests of their functions or by their output for given inputs.
 
-A program and tests of its functions run in one process inside a sandbox (`harness`), as in the official runners. The
-harness writes lines to a pipe, each with a number that the program does not know; lines without it are ignored. A
-program passes only if the harness reports it. Once the harness has started, every other ending is a failure of
-the program.
+A program and tests of its functions run in one process inside a sandbox (`harness`), as
+in the official runners. The process writes lines to a pipe, each with a number that the
+program does not have. Other lines are ignored. A program passes only if such a line
+reports it. Once the tests have started, any other end counts as a failure of the
+program.
 
-`ToRun` is an execution as plain data, whose text is stored in the journal. It contains everything on which the
-verdict depends except the tier: the program, its tests and the limits.
+`ToRun` contains everything that the verdict depends on except the tier: the program,
+its tests and the limits. It is plain data, whose text is stored in the journal.
 """
 
 import ast
@@ -180,7 +181,7 @@ def _read(
 
 
 def _lines(heard: bytes, nonce: str) -> Iterator[tuple[str, str]]:
-    """Yield the kind and text of each authentic line from the harness, only the first one of each kind."""
+    """Yield the kind and text of each line that has the number `nonce`. Only the first line of a kind counts."""
     kinds: set[str] = set()
     for line in heard.splitlines():
         words = line.decode("ascii", "replace").split(" ")
@@ -315,7 +316,7 @@ def _how_it_ended(done: Execution) -> str:
 
 
 def same_output(printed: str, wanted: str) -> bool:
-    """Compare two outputs by LiveCodeBench's rule: each line as text, or as a list of numbers."""
+    """Return True if two outputs are equal by LiveCodeBench's rule: lines are compared as text or as numbers."""
     left = _output_lines(printed)
     right = _output_lines(wanted)
     return len(left) == len(right) and all(map(_same_line, left, right))

@@ -40,7 +40,7 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 ENDINGS: Mapping[str, Ending] = {"wall_time": "wall_time", "stopped": "killed"}
-"""The `Ending` of a command for each status that the process inside reports."""
+"""How a command ended, by the status that the process inside the sandbox reports."""
 STOP = b'{"operation":"stop","sizes":[]}\n'
 _SECONDS_TO_ANSWER = 30.0
 _SECONDS_AFTER_LIMIT = 10.0
@@ -412,7 +412,7 @@ class Workspace:
         self._received += chunk
 
     def _next_reply(self) -> _Reply | None:
-        """Return the reply to the current request, if it has arrived. Skip replies to earlier stop requests."""
+        """Return the reply to the current request, or None if there is none yet. Skip replies to stop requests."""
         reply = self._complete_reply()
         if reply is not None and self._skipped_replies:
             self._skipped_replies -= 1

@@ -74,7 +74,7 @@ def with_folders(
     visible: Sequence[str],
     folders: Sequence[str],
 ) -> Tier:
-    """Return the tier with additional folders in its workspaces: `visible` to read, `folders` to read and write."""
+    """Return the tier with more host folders in its workspaces: `visible` is read-only, `folders` are writable."""
     if not isinstance(tier, Bubblewrap) or not (visible or folders):
         return tier
     wider = replace(
@@ -142,7 +142,7 @@ def _try_other_workspace(tier: Tier) -> str:
 
 
 def _try_to_outlive(tier: Tier) -> str:
-    """Start background processes in a workspace. Return an error text if they survive its end."""
+    """Start a background process in a workspace, and close the workspace. Return an error if the process survives."""
     mark = f"assay-{secrets.token_hex(8)}"
     with Workspace(tier, _TRIED) as workspace:
         workspace.exec(f"setsid bash -c 'sleep 300; : {mark}' > /dev/null 2>&1 &")

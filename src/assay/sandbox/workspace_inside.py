@@ -26,7 +26,7 @@ home = "/tmp/work"
 host_link = -1
 """Descriptor of a socket that passes descriptors to the host; -1 if there is none."""
 marked: dict = {}  # type: ignore[type-arg]
-"""For each folder, the size and times of its files at the last snapshot."""
+"""The last snapshot of each folder: size and times of its files."""
 SKIPPED_FOLDERS = (".git", "__pycache__", "node_modules", ".cache", ".venv", "venv")
 """Folders whose files are not reported as changed."""
 
@@ -36,7 +36,7 @@ class Refused(Exception):
 
 
 class Requests:
-    """The stream of requests. A request that arrives while a command runs is a request to stop the command."""
+    """Reads the requests of the host. A request that arrives while a command runs asks to stop the command."""
 
     def __init__(self) -> None:
         self.number = -1
@@ -156,7 +156,10 @@ def execute(
 
 
 def end_everything() -> None:
-    """Kill every other process of the workspace. Without a pid namespace, exit instead, to protect host processes."""
+    """Kill every other process of the workspace.
+
+    Without a pid namespace, raise instead, because processes of the host would be killed.
+    """
     if 1 not in (os.getpid(), os.getppid()):
         raise SystemExit("a workspace needs its own process namespace")
     try:
@@ -406,7 +409,7 @@ def end_processes() -> tuple:  # type: ignore[type-arg]
 
 
 def stop() -> tuple:  # type: ignore[type-arg]
-    """Do nothing: the arrival of this request has already ended the running command."""
+    """Return an empty reply. The running command was already stopped when this request arrived."""
     return {}, []
 
 

@@ -1,10 +1,10 @@
-"""Recognise folders that are tasks of Harbor. No file in them is run."""
+"""Recognise folders that contain Harbor tasks. No file in them is run."""
 
 import os
 from pathlib import Path
 
 NAMES: dict[str, str] = {}
-"""Modules that assay provides to files of Harbor. There are none, because its tasks import nothing from it."""
+"""Modules that assay provides to Harbor files. There are none, because Harbor tasks import nothing from Harbor."""
 CONFIG = "task.toml"
 INSTRUCTION = "instruction.md"
 MAX_SUBFOLDERS = 200
@@ -15,7 +15,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Return why a folder is, or contains, a task of Harbor; None if it does not."""
+    """Return a reason if a folder is a Harbor task or contains Harbor tasks, otherwise None."""
     if not path.is_dir():
         return None
     if is_task_folder(path):
@@ -30,5 +30,5 @@ def claims(
 
 
 def is_task_folder(path: Path) -> bool:
-    """Return True if a folder is a task of Harbor."""
+    """Return True if a folder is a Harbor task."""
     return (path / CONFIG).is_file()

@@ -1,7 +1,7 @@
-"""Decide whether and how the environment of a task runs in a container of docker or podman.
+"""Decide whether a task's environment can run in a docker or podman container, and start the container.
 
-In assay's settings this is the tier `container`. The Dockerfile is built once for each content of `environment/`. The
-image stays as the build cache of later runs.
+In assay's settings this is the tier `container`. The Dockerfile is built once for each
+content of `environment/`. The image is kept and reused by later runs.
 """
 
 import os
@@ -69,7 +69,7 @@ class Tiers:
 
 
 def read_tiers(args: Mapping[str, Any]) -> Tiers:
-    """Return the tiers that the run's `--agent_args` allow. Raise `UsageError` for an unknown value."""
+    """Return the allowed tiers from the run's `--agent_args`. Raise `UsageError` for an unknown value."""
     name = str(args.get("tier", "auto"))
     network = str(args.get("build_network", "off")).lower()
     for tier in TIER_NAMES:
@@ -98,7 +98,7 @@ class ContainerPlan:
     image: str
     """Name of the image from which containers are started."""
     context: Path | None = None
-    """The folder with the Dockerfile to build; None if the task uses a prebuilt image."""
+    """The build context: the folder with the Dockerfile. None if the task uses a prebuilt image."""
     network: bool = False
     notes: tuple[str, ...] = ()
 
@@ -255,7 +255,7 @@ def mounted_folders(visible: Sequence[str]) -> list[str]:
 
 
 def _cpus(config: TaskConfig) -> float | None:
-    """Return the number of CPUs for a container, at most those of this machine, because engines refuse more."""
+    """Return the number of CPUs for a container, limited to those of this machine. Engines refuse higher numbers."""
     if config.cpus is None or config.cpus <= 0:
         return None
     return min(config.cpus, float(os.cpu_count() or 1))

@@ -301,7 +301,7 @@ def _unquote(text: str) -> str:
 
 
 def _absolute_path(folder: str, path: str) -> str:
-    """Return `path` as an absolute path; a relative one is relative to `folder`."""
+    """Return `path` as an absolute path. A relative path is resolved against `folder`."""
     from posixpath import join, normpath
 
     return normpath(join(folder, path))

@@ -93,9 +93,11 @@ class HarborTask:
 
 
 def read_task(folder: Path, tiers: Tiers) -> HarborTask:
-    """Read the task in a folder, and plan how to run it: in a workspace of this machine, or else in a container.
+    """Read the task in a folder, and plan how to run it.
 
-    Raise `UsageError` if the task is broken, and `CannotRun` if it can run in neither.
+    A workspace of this machine is preferred. If the task cannot run there, a container
+    is planned. Raise `UsageError` if the task is broken, and `CannotRun` if neither is
+    possible.
     """
     config = read_config(folder / CONFIG)
     check_files(folder, config)
@@ -199,11 +201,11 @@ def _check_downloads(script: Path) -> None:
 
 @dataclass(frozen=True)
 class HarborEnvironment:
-    """The environments of all tasks in a folder. Methods select a task by the id of its sample."""
+    """The environments of all tasks in a folder. Each method takes the sample id of one task."""
 
     tasks: Mapping[str, HarborTask] = field(repr=False)
     lines: tuple[str, ...] = ()
-    """Lines about the tasks that the plan shows before the run."""
+    """Lines that the plan shows about the tasks before the run."""
 
     def digest(self, id: str) -> str:
         """Return a digest of the task's folder and image."""
@@ -214,7 +216,7 @@ class HarborEnvironment:
         return self.lines
 
     def needs_machine(self) -> bool:
-        """Return True if any task runs in a workspace of this machine."""
+        """Return True if any task runs directly on this machine instead of in a container."""
         return any(task.container is None for task in self.tasks.values())
 
     def open_container(
@@ -247,7 +249,7 @@ class HarborEnvironment:
         return ()
 
     def folders(self) -> tuple[str, ...]:
-        """Return the top-level folders to which tasks write, other than those that every workspace has."""
+        """Return the additional top-level folders that tasks write to, such as `/app`."""
         tops: set[str] = set()
         for task in self.tasks.values():
             if task.host is not None:
@@ -288,9 +290,9 @@ class HarborEnvironment:
         return ["env", *assignments, *command]
 
     def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:
-        """Copy the tests into the workspace and run them. Return the rewards that they write, and their output.
+        """Copy the tests into the workspace and run them. Return the rewards that the tests write, and their output.
 
-        Files that the agent left in the folders of the tests are removed first.
+        First remove the test folders, because the agent may have put files there.
         """
         task = self.tasks[id]
         tests = f"{task.top}/{TESTS}"
@@ -329,7 +331,7 @@ def _prepare_workspace(workspace: AgentWorkspace, task: HarborTask) -> Prepared:
 
 
 def _prepare_container(workspace: ContainerWorkspace, task: HarborTask) -> Prepared:
-    """Return the working folder of a container, and its environment variables including those of the task."""
+    """Return a container's working folder and environment variables. The variables include those that the task sets."""
     for folder in LOG_FOLDERS:
         workspace.make_folder(folder)
     where = f"{task.folder}/{CONFIG}"
@@ -429,9 +431,9 @@ def _resolve(
     env: Mapping[str, str],
     where: str,
 ) -> dict[str, str]:
-    """Replace `${NAME}` in values by the variable NAME of this machine's environment.
+    """Replace each `${NAME}` in the values with this machine's environment variable NAME.
 
-    Raise `UsageError` if a variable is not set.
+    Raise `UsageError` if a variable is not set and the value has no default.
     """
 
     def replaced(match: re.Match[str]) -> str:

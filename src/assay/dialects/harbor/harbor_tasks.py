@@ -123,7 +123,7 @@ def tasks_of(
 
 
 def _refusal(tiers: Tiers) -> str:
-    """Return the start of the error message about a task that cannot run, to which the caller adds the reason."""
+    """Return the start of the error message for a task that cannot run. The caller appends the reason."""
     if tiers.name == "container":
         return "cannot run in a container"
     return "cannot run without an image"

@@ -98,9 +98,10 @@ PROVIDED = {
     "tmux": ("sh",),
     "asciinema": ("sh",),
 }  # fmt: skip
-"""For Debian packages whose programs have other names: the programs that show the package is installed.
+"""For each Debian package, its programs. The package counts as installed if they exist.
 
-`sh` is listed for packages that tasks do not need, so that they are treated as installed.
+Only packages whose programs have other names than the package are listed. A package
+that tasks do not need is listed with `sh`, so that it always counts as installed.
 """
 SYSTEM_TOPS = frozenset(
     {
@@ -128,7 +129,7 @@ DPKG_STATUS = Path("/var/lib/dpkg/status")
 SEPARATORS = ("&&", "||", ";", "\n")
 """The operators that separate the commands of a RUN step."""
 NO_EFFECT = "true"
-"""The command that replaces one whose effect a workspace does not need, so that `a && b` still runs b."""
+"""The command that replaces a skipped command. With `true && b`, the shell still runs b."""
 _SEPARATOR = re.compile(r"(&&|\|\||;|\n)")
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?\s*(.*)$")
 _LINKS_PYTHON = re.compile(r"ln\s+-s\S*\s+\S*python3\S*\s+\S*/python\b")
@@ -155,7 +156,7 @@ class HostPlan:
     notes: tuple[str, ...] = ()
     """How the workspace differs from the image, such as other versions of packages."""
     tops: tuple[str, ...] = ()
-    """Top-level folders to which the task writes, besides those that every workspace has."""
+    """Additional top-level folders that the task writes to, such as `/app`."""
 
 
 @dataclass(slots=True)
@@ -354,7 +355,7 @@ def _keep_if_needed(
     step: Step,
     findings: _Findings,
 ) -> str:
-    """Return the command to run in the workspace: `piece`, or `NO_EFFECT` if its effect is not needed."""
+    """Return `piece` if the workspace needs the effect of this command, otherwise `NO_EFFECT`."""
     if _LINKS_PYTHON.search(piece):
         return NO_EFFECT
     for part in _split_pipes(piece):
@@ -369,9 +370,10 @@ def _keep_if_needed(
 
 
 def _is_unneeded(words: Sequence[str], findings: _Findings) -> bool:
-    """Return True if a workspace does not need the effect of a command, such as a change of owner.
+    """Return True if a command can be skipped in a workspace, such as a change of owner.
 
-    An installation is also unneeded, but raise if one of its packages is missing on this machine.
+    An installation is skipped too, because its packages must already be on this
+    machine. Raise if one of them is missing.
     """
     program = PurePosixPath(words[0]).name
     if program in ("apt-get", "apt"):

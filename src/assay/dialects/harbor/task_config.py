@@ -65,7 +65,7 @@ class TaskConfig:
     """The user who runs the agent in a container; empty for the user of the image."""
     verifier_user: str = ""
     allows_network: bool = False
-    """True if `task.toml` allows network access. Without a setting it is False, unlike in Harbor."""
+    """True if `task.toml` allows network access. If it is not set, assay uses False, but Harbor uses True."""
     allowed_hosts: tuple[str, ...] = ()
     gpus: int = 0
     has_tpu: bool = False
@@ -459,7 +459,7 @@ def _has_steps(values: Mapping[str, Any]) -> bool:
 
 
 def _is_step_name(name: str) -> bool:
-    """Return True if a name is a valid folder name on every system."""
+    """Return True if the name of a step is a valid folder name on every system."""
     is_device = DEVICE_NAME.fullmatch(name.partition(".")[0].rstrip(" "))
     if not name.strip() or name.endswith((".", " ")) or is_device:
         return False
@@ -507,7 +507,7 @@ def _check_artifacts(artifacts: object) -> None:
 
 
 def _is_inside(path: str) -> bool:
-    """Return True if a path stays inside the artifacts folder and is not the folder's index, `manifest.json`."""
+    """Return True if a path is inside the artifacts folder and is not that folder's `manifest.json`."""
     parts = PurePosixPath(path).parts
     if "\\" in path or path.startswith("/") or not parts or ".." in parts:
         return False

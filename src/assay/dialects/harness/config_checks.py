@@ -26,7 +26,7 @@ KEYS_OF_FILES = frozenset(
         "aggregate_metric_list",
     }
 )
-"""Keys that task files may have in addition to those of a task's configuration."""
+"""Keys that are valid in task files but are not part of a task's configuration, such as `include`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class KnownNames:
         config: Mapping[str, Any],
         where: str,
     ) -> UsageError | None:
-        """Return an error about the first unknown key, filter or metric of a configuration; None if all are known."""
+        """Return an error for the first unknown key, filter or metric in a task file. None if all are known."""
         error = self._unknown_key(config, where) or self._unknown_filter(config, where)
         if error is not None or config.get("process_results"):
             return error
@@ -176,7 +176,7 @@ METRIC_KEYS = (
 NUMBERS = ("temperature", "top_p", "top_k")
 """Generation options whose value is a number."""
 COUNTS = {"num_fewshot": 0, "repeats": 1}
-"""Keys of a task whose value is an integer, each with the smallest valid value."""
+"""Keys of a task whose value is an integer, each with its minimum."""
 
 
 def check_task_values(
@@ -233,7 +233,7 @@ def check_group_values(
 
 
 def check_one_key_each(where: str) -> None:
-    """Raise if a key occurs twice in a file. A YAML reader would use the last one without a warning."""
+    """Raise if a top-level key occurs twice in a file. YAML readers would silently use the last one."""
     file = Path(where)
     if not file.is_file():
         return

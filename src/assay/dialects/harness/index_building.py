@@ -21,9 +21,10 @@ def index_of_files(
     library: Library,
     root: str = "",
 ) -> Index:
-    """Return an index of the names that YAML files define. The first definition of a name is used.
+    """Return an index of the names that YAML files define. If several files define a name, the first one counts.
 
-    `root` is the folder of the package's tasks; its subfolders are families of tasks.
+    `root` is the folder with the package's tasks. Each of its subfolders is a family of
+    tasks.
     """
     reader = _Reader(library, root)
     index: dict[str, IndexEntry] = {}

@@ -1,4 +1,4 @@
-"""Describe a task library, lm-eval or lmms-eval: where its files are, and how its YAML differs from the other's."""
+"""Describe lm-eval or lmms-eval: the folder of its task files, and how its YAML rules differ."""
 
 import importlib.metadata
 import importlib.util
@@ -32,9 +32,9 @@ class Library:
         return f"{self.module}/", f"{self.title}/"
 
     def claims_name(self, reference: str) -> str | None:
-        """Return why a name is a task of the library; None if it is not.
+        """Return a reason if `reference` names a task of the library, otherwise None.
 
-        An existing file or folder takes precedence.
+        None is also returned if a file or folder with this name exists.
         """
         if Path(reference).exists():
             return None
@@ -43,7 +43,7 @@ class Library:
         return None
 
     def knows(self, name: str) -> str | None:
-        """Return `lm_eval/NAME` for a NAME without prefix if the installed library has such a task, or else None."""
+        """Return `lm_eval/NAME` if the installed library has a task called NAME, otherwise None."""
         from .task_index import installed_index
 
         if name in installed_index(self):

@@ -11,7 +11,7 @@ from .questions import Question
 from .random_state import RandomState
 
 SUBTASK = "subtask"
-"""Tag of a sample with the name of its task within a group."""
+"""Name of the sample tag that holds the task's name within a group."""
 NO_TEXT = "Context is not a string!"
 """lm-eval's error message for a task whose question is not a string."""
 
@@ -160,10 +160,10 @@ class Document:
     random_state: RandomState | None = None
     """State of the random generators after this document's requests were built.
 
-    The metrics continue from the state of the last document.
+    Metrics are computed from the state after the last document.
     """
     metrics: list[tuple[Any, str, Any]] = field(default_factory=list)
-    """Metric, filter and value for each value that the library computed for this document."""
+    """The document's metrics as (metric, filter, value), computed by the library."""
     logged: list[Any] = field(default_factory=list)
     """The document's lines in the library's sample log, one for each filter."""
 
@@ -192,7 +192,7 @@ def describe_task(
 
 
 def _without_addresses(value: object) -> object:
-    """Replace functions and other objects in a configuration by strings that are the same in every process."""
+    """Replace functions and other objects in a configuration with strings that are the same in every process."""
     if isinstance(value, Mapping):
         return {str(key): _without_addresses(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

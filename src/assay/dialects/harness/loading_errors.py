@@ -11,14 +11,14 @@ from ...core import AssayError, UsageError, shorten, trust
 NO_ROWS = "out of bounds for size 0"
 """The error message of `datasets` if a task reads the first row of an empty table."""
 KEYS_READ = frozenset({"doc_to_text", "doc_to_target", "doc_to_choice"})
-"""Methods of a task that read the configuration key of the same name."""
+"""Methods of a task, each of which reads the configuration key of the same name."""
 Explain = Callable[[], UsageError | None]
 """A function that returns an error about unknown names in a task's configuration, or None."""
 
 
 @contextmanager
 def translating(where: str, explain: Explain) -> Iterator[None]:
-    """Turn any error in the block into a one-line error with file, key and fix. Discard helper modules' output."""
+    """Turn any error in the block into a one-line error with file, key and fix. Drop helper modules' output."""
     try:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()), trust.running():
             yield
@@ -133,7 +133,7 @@ def _own_line(error: BaseException, where: str) -> str:
 
 
 def _names_helper(where: str, module: str) -> bool:
-    """Return True if a task file declares a function of this helper module with `!function`."""
+    """Return True if a task file refers to a function of this helper module with `!function`."""
     file = Path(where)
     if file.suffix not in (".yaml", ".yml") or not file.is_file():
         return False

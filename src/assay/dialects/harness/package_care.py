@@ -72,7 +72,7 @@ def cache_templates(environment: "Environment") -> None:
 
 @contextmanager
 def limited_import(file: Path) -> Iterator[None]:
-    """Raise if the block, which imports a helper module, exceeds the time limit for imports."""
+    """Raise if the import of a helper module inside the block exceeds the time limit for imports."""
     fix = "move what it computes into a function"
     with limited(LONGEST_IMPORT, "importing it", str(file), fix):
         yield

@@ -29,10 +29,10 @@ class Question:
     """Indices in the document's list of requests. With continuations, there is one index for each."""
 
     def answers(self, output: Output) -> list[Any]:
-        """Return the answer to each request in lm-eval's form.
+        """Return the answer to each request, as lm-eval expects it.
 
-        That is the generated text or, for likelihood requests, a log-probability; for a
-        continuation also whether it is greedy.
+        That is `(log-probability, is greedy)` for each continuation, a log-probability
+        for the likelihood of a whole text, and otherwise the generated text.
         """
         if self.prompt.continuations is not None:
             return [(entry.logprob, entry.greedy) for entry in output.likelihoods]
@@ -42,7 +42,7 @@ class Question:
 
 
 def medium_of(kind: Callable[[Any], Medium], value: object) -> Medium:
-    """Make an image or a clip from a value in a row of `datasets`: bytes, a path, audio samples, or a Pillow image."""
+    """Make an image or audio clip from a `datasets` value: bytes, a path, audio samples, or a Pillow image."""
     if isinstance(value, Mapping):
         if value.get("bytes"):
             return kind(value["bytes"])
@@ -77,7 +77,7 @@ def with_media(
     turns: Sequence[Message],
     media: Sequence[Part],
 ) -> tuple[Message, ...]:
-    """Insert images and clips at their placeholders in the messages.
+    """Replace the placeholders in the messages with the images and audio clips.
 
     Media without a placeholder go to the start of the last question.
     """

@@ -46,7 +46,7 @@ class RandomState:
 
     @staticmethod
     def current_position() -> tuple[int, int]:
-        """Return each generator's position in its buffer. A change shows that random numbers were drawn."""
+        """Return the positions of the `random` and numpy generators. They change whenever a random number is drawn."""
         import numpy
 
         # The third entry of numpy's state, which numpy's stubs do not declare as a tuple.

@@ -59,10 +59,10 @@ SCORED_AT_ONCE = 16
 
 
 class ChosenDocument(NamedTuple):
-    """A document that a run selected."""
+    """A document selected by a run, with the index of its sample."""
 
     order: int
-    """Index of its sample in the run."""
+    """Index of the document's sample in the run."""
     document: Document
 
 
@@ -172,7 +172,7 @@ class TaskDriver(TaskPart):
     """Sends all requests of a task or a group to the model, and scores the answers with the library."""
 
     digest: str
-    """Digest of the tasks and the library's version. A changed digest makes stored answers and scores outdated."""
+    """Digest of the tasks and the library's version. If it changes, stored answers and scores are not reused."""
 
     def __call__(self, recording: RecordingEngine) -> Driven:
         """Send all requests to the model, score the answers, and return the results."""
@@ -357,7 +357,7 @@ class TaskDriver(TaskPart):
         subtask: LoadedTask,
         answered: Sequence[Document],
     ) -> list[Collected]:
-        """Return the values of each metric and filter over all documents that were answered."""
+        """Collect the documents' values of each metric and filter. Only answered documents are included."""
         by_label: dict[str, Collected] = {}
         for document in answered:
             for metric, filter_name, value in document.metrics:

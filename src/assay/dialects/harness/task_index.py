@@ -101,7 +101,10 @@ def leaf_names(
     index: Index,
     chain: tuple[str, ...] = (),
 ) -> list[str]:
-    """Return the task names in a group or tag, at any depth and in order. Names missing from the index are included."""
+    """Return the names of all tasks in a group or tag, including nested groups.
+
+    The order is kept. A name that is not in the index counts as a task.
+    """
     if name in chain:
         names = " -> ".join((*chain, name))
         raise UsageError(f"group {name!r} contains itself: {names}", where=name)

@@ -15,7 +15,7 @@ from .task_index import (
 )
 
 MOST_MEMBERS = 12
-"""Maximum number of group members that are listed by name."""
+"""Maximum number of group members that a listing shows by name. Larger groups show only the number."""
 
 
 class Listing:

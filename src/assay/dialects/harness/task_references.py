@@ -26,7 +26,7 @@ from .task_yaml import as_list, merged_yaml
 
 DIGEST_CHARACTERS = 8
 KEYS_OF_A_LIST = frozenset({"group", "group_alias", "task", "metadata", "tag"})
-"""Keys of a group that is only a list of tasks. A group with other keys aggregates metrics or changes its tasks."""
+"""Keys of a group file that only lists tasks. Any other key aggregates metrics or changes the tasks."""
 ReadOptions = Callable[[Mapping[str, Any], str], GenerateOptions]
 
 
@@ -69,7 +69,10 @@ def expanded(
     index: Index,
     library: Library,
 ) -> list[TaskReference]:
-    """Replace a tag, or a group that is only a list, by task references to its tasks. Keep any other task reference."""
+    """Return task references for the members of a tag, or of a group that only lists tasks.
+
+    Return any other task reference unchanged, as the only one.
+    """
     entry = find_entry(reference.name, index, library)
     if entry.kind == "task":
         return [reference]
@@ -90,7 +93,7 @@ def expanded(
 
 
 def _only_names_members(path: str, library: Library) -> bool:
-    """Return True if a group file is only a list of tasks: it neither aggregates metrics nor changes the tasks."""
+    """Return True if a group file only lists tasks, and neither aggregates their metrics nor changes them."""
     config = merged_yaml(path, library)
     is_plain = all(isinstance(member, str) for member in config.get("task") or ())
     return is_plain and set(config) <= KEYS_OF_A_LIST
@@ -114,7 +117,11 @@ def names_defined(
 
 
 def known_names(reference: TaskReference, library: Library) -> Index:
-    """Return the index of all names that a task may refer to: in its own file, in its folder and in the package."""
+    """Return an index of the names that a task may refer to.
+
+    It covers the task's own file, the other files in its folder, and the installed
+    package.
+    """
     installed = installed_index(library)
     if not reference.path:
         return installed
@@ -219,7 +226,7 @@ def protocol_of(
     run: RunOptions,
     library: Library,
 ) -> str:
-    """Return the protocol id: shots, template, versions, and a digest of the resolved task."""
+    """Return the protocol id, made of the number of shots, the chat template, versions and a digest of the task."""
     shots = sorted({entry.shots for entry in loaded.tasks.values()})
     words = ["-".join(map(str, shots)) + "shot"]
     if settings.chat:

@@ -21,7 +21,7 @@ from .loaded import SUBTASK, LibraryGroup, LibraryTask, Loaded, LoadedTask
 NO_FILTER = "none"
 """The filter name in results of tasks without filters, as in both libraries."""
 BYPASS = "bypass"
-"""The libraries' placeholder for a metric that is not computed. It never becomes a result."""
+"""The libraries' placeholder name for a metric that is not computed. It never appears in the results."""
 SHARES = frozenset(
     {"acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"}
 )
@@ -39,7 +39,7 @@ class Collected:
     label: str
     """The metric's name, with the filter if there is one, such as `exact_match,strict-match`."""
     items: dict[str, Any] = field(default_factory=dict)
-    """The library's value for each document, by id: a number, or an input of the metric's aggregation."""
+    """The library's value for each document, by id: a number, or the input of a corpus metric such as BLEU."""
     records: list[ScoreRecord] = field(default_factory=list)
 
 
@@ -77,7 +77,7 @@ class Summary:
         return rows
 
     def _row(self, subtask: LoadedTask, collected: Collected) -> Result:
-        """Return the result of one metric: assay's mean if the library averages, or else the library's value."""
+        """Return the result of one metric. assay computes means itself; other aggregations come from the library."""
         metric = collected.metric
         directions = subtask.task.higher_is_better()
         is_higher_better = bool(directions.get(metric, True))
@@ -144,7 +144,7 @@ def aggregation_of(
     metric: str,
     library: str,
 ) -> Aggregation:
-    """Return the aggregation function of a metric; the mean if the task declares none."""
+    """Return the aggregation function that the task sets for a metric. The default is the mean."""
     return task.aggregation().get(metric) or _library_metric("mean", library)
 
 
@@ -173,7 +173,7 @@ def interval_fields(
     value: float | None,
     library: str,
 ) -> dict[str, Any]:
-    """Return the value, interval and standard error of a metric that is not a plain mean, as fields of a result."""
+    """Return the result fields `value`, `interval` and `stderr` of a metric that is not a plain mean."""
     kind = kind_of(aggregate, library)
     name = getattr(aggregate, "__name__", type(aggregate).__name__)
     without: dict[str, Any] = {
@@ -232,10 +232,10 @@ def group_results(
     rows: Mapping[str, Sequence[Result]],
     summary: Summary,
 ) -> list[Result]:
-    """Return the results of a group from `Group.aggregate`, each with its tasks' results as a breakdown.
+    """Return a group's results from `Group.aggregate`, each broken down by task.
 
-    A metric that the group does not aggregate gets one result for each task that has
-    it.
+    A metric that the group does not aggregate gets one result for each task with that
+    metric.
     """
     metrics = {name: _metrics_of(task_rows) for name, task_rows in rows.items()}
     results: list[Result] = []
@@ -295,7 +295,7 @@ def _pool(
     parts: Mapping[str, Result],
     value: float,
 ) -> dict[str, Any]:
-    """Return the standard error and interval of a group's mean, with the group's weights for its tasks."""
+    """Return the standard error and interval of a group's mean. Tasks are weighted as in the group."""
     if not _is_mean_of_tasks(group):
         return {"interval": "none: the group has its own aggregation"}
     errors = [row.stderr for row in parts.values()]

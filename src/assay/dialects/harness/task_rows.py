@@ -61,7 +61,11 @@ class GivenData:
     )
 
     def dataset(self, split: str) -> "Dataset":
-        """Return the rows of one split. Raise if few-shot examples would otherwise come from the evaluated rows."""
+        """Return the rows of one split.
+
+        Raise if few-shot examples are needed and their split is not in `--data`,
+        because the examples would then be rows that are evaluated.
+        """
         is_evaluated = self.evaluated is None or split == self.evaluated
         if not is_evaluated and self.fewshot_path is not None:
             return self._rows(self.fewshot_path)
@@ -228,7 +232,10 @@ def _own_path(
     task: str,
     dataset_name: object,
 ) -> Path:
-    """Return the path inside `--data` that has the name of the task or its dataset, or else `--data` itself."""
+    """Return the file or folder in `--data` that is named after the task or its dataset.
+
+    If there is none, or `--data` is a file, return `--data` itself.
+    """
     if not data.is_dir():
         return data
     for name in (task, str(dataset_name or "")):

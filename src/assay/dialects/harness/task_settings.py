@@ -20,7 +20,7 @@ REFUSED: dict[str, str] = {
     "columns": "name the columns of --data as the task does",
     "split": "the splits are the task's; --data names other rows",
 }
-"""Run options that a task's code would ignore, each with the advice for the error message."""
+"""Run options that these tasks do not support. The value is the reason, which the error message shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class TaskSettings:
     ) -> "TaskSettings":
         """Return the settings of a run. Raise for options that are not supported.
 
-        `chat` applies if the run does not set `--apply_chat_template`.
+        `chat` is the default for `--apply_chat_template`.
         """
         for name, fix in REFUSED.items():
             value = getattr(run, name)
@@ -87,7 +87,7 @@ def len_or_one(value: object) -> int:
 
 
 def planned_shots(config: TaskConfig, settings: TaskSettings) -> int:
-    """Return the number of few-shot examples for a task: the run's, unless the task requires 0."""
+    """Return the number of few-shot examples for a task. A task that sets 0 overrides the run's number."""
     task_shots: int | None = config.num_fewshot
     if settings.num_fewshot is None or task_shots == 0:
         return task_shots or 0
@@ -144,7 +144,7 @@ WITHOUT_EFFECT: Mapping[str, tuple[Any, ...]] = {
     "is_gen": (True,),
     "pad_token_id": (None,),
 }
-"""Generation options that are ignored, each with the values that have no effect. Any other value is refused."""
+"""Generation options that assay ignores, each with the values that are accepted. Other values raise an error."""
 OF_SAMPLING = ("top_p", "top_k", "min_p")
 
 

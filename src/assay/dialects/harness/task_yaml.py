@@ -64,9 +64,10 @@ def merged_yaml(
     prepare: Callable[[dict[str, Any], Path], dict[str, Any]] | None = None,
     chain: tuple[Path, ...] = (),
 ) -> dict[str, Any]:
-    """Return the content of a file merged with the files it includes. Raise for a cycle or a missing file.
+    """Return the content of a file merged with its includes. Raise for a cycle or a missing file.
 
-    `prepare` is called with each file's content and path before the merge.
+    `prepare` is applied to the content of each file before the merge; it also takes the
+    file's path.
     """
     file = Path(path).expanduser().resolve()
     if file in chain:

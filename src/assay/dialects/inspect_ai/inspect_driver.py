@@ -167,7 +167,7 @@ class InspectDriver:
         plain: Mapping[str, Any],
         expected: int,
     ) -> list[Result]:
-        """Return the mean of each scorer with its interval, and the other metrics that inspect_ai computed."""
+        """Return results for each scorer: its mean with an interval, and the other metrics that inspect_ai computed."""
         cell = recording.planned
         by_scorer: dict[str, list[ScoreRecord]] = {}
         for record in records:
@@ -204,7 +204,7 @@ def _ids_of(dataset: "Dataset") -> Iterator[str | int]:
 
 
 def _outcomes(records: Sequence[ScoreRecord]) -> dict[str, int]:
-    """Return the number of scores with each outcome, for the first scorer."""
+    """Return how many samples the first scorer gave each outcome."""
     first = records[0].scorer if records else ""
     counts = Counter(r.outcome for r in records if r.scorer == first)
     return {str(Outcome(outcome)): count for outcome, count in counts.items()}

@@ -12,7 +12,7 @@ from ...core import UsageError, library, shorten
 EXTRA = "assay[inspect]"
 PROVIDER = "assay"
 LOADERS = ("ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError")
-"""Names of the exceptions that inspect_ai's loaders raise if a task's data cannot be downloaded."""
+"""Exceptions that inspect_ai's dataset loaders raise if a download fails, by name."""
 
 
 def module(name: str) -> ModuleType:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DIGEST_CHARACTERS = 8
 NO_ARGUMENTS = "{}"
 SHORT_VALUE = re.compile(r"[\w.-]{1,24}")
-"""Pattern of argument values that a protocol id shows unchanged. Others are shown as a digest."""
+"""Pattern for short argument values. They appear unchanged in protocol ids; other values become a digest."""
 REFUSED: dict[str, str] = {
     "template": "the prompts are the task's own solver's",
     "scorers": "the scorers are the task's own",
@@ -267,7 +267,7 @@ class InspectRows:
 
 @dataclass(frozen=True)
 class InspectTemplate:
-    """Returns the input of a sample as a prompt. The task's solver may change it later."""
+    """Returns the input of a sample as a prompt. The solver may change the prompt before the model is called."""
 
     reference: InspectReference
     is_whole = True

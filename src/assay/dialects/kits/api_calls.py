@@ -49,7 +49,7 @@ class ApiCalls(MessageModel):
         return not (isinstance(answer, str) and answer == "") and answer is not None
 
     def working(self) -> bool:
-        """Send "hello", and return True if the API answers."""
+        """Send "hello" to the API, and return True if an answer arrives."""
         answer = self.generate("hello")
         return answer not in (None, "") and self.fail_msg not in str(answer)
 
@@ -94,7 +94,7 @@ class ApiCalls(MessageModel):
         )
 
     def preprocess_message_with_role(self, message: Sequence[Fields]) -> Entries:
-        """Return a message without its system entries, whose text is added to the system prompt."""
+        """Remove the system entries from a message, and append their text to `self.system_prompt`."""
         system = "".join(
             f"{entry['value']}\n" for entry in message if entry.get("role") == "system"
         )
@@ -115,8 +115,8 @@ class ApiCalls(MessageModel):
     ) -> tuple[str, Any]:
         """Return a message's text, joined by line breaks, and its first image.
 
-        If there are several images, the text has `<image>` for each. For BLINK, they
-        are joined to one image.
+        If there are several images, the text has `<image>` for each. For the BLINK
+        dataset, all images are joined into one.
         """
         images = [entry["value"] for entry in message if entry["type"] == "image"]
         if len(images) > 1:
@@ -153,7 +153,7 @@ class ApiCalls(MessageModel):
 
 
 def without_first(turns: Sequence[Any]) -> list[Any]:
-    """Return a chat without its first turn, starting at the next user turn."""
+    """Drop the first turn of a chat, and any turns after it that precede the next user turn."""
     rest = list(turns[1:])
     while rest and rest[0]["role"] != "user":
         rest = rest[1:]

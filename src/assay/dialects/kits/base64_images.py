@@ -60,7 +60,7 @@ def _encoded_as_upstream(
     fmt: str,
     max_file_size: float,
 ) -> str:
-    """Return an image without transparency as base64. Environment variables limit its edges and the base64 length."""
+    """Return an image as base64, without transparency. Environment variables limit the edges and the base64 length."""
     if img.mode in ALPHA:
         img = img.convert("RGB")
     if target_size > 0:
@@ -123,9 +123,10 @@ def decode_base64_to_image_file(
     image_path: str | Path,
     target_size: int = -1,
 ) -> None:
-    """Decode a base64 string to an image file. Its bytes are written unchanged if they match the file's suffix.
+    """Decode a base64 string to an image file. The bytes are written unchanged if they match the file's suffix.
 
-    The image is encoded again if the suffix requires another format, or if the toolkits' rules were chosen.
+    The image is encoded again if the suffix requires another format, or if the rules of
+    `upstream` are used.
     """
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)

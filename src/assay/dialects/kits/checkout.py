@@ -48,7 +48,7 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A toolkit's files: a checkout, or the installed package."""
+    """The files of a toolkit, either from a source checkout or from the installed package."""
 
     package: Path
     """The folder of the toolkit's package."""
@@ -103,7 +103,7 @@ class Checkout:
         return None
 
     def model(self, name: str) -> Defined | None:
-        """Return the class and the arguments that `config.py` lists for a model's name, or None."""
+        """Return the model class and arguments that `config.py` lists under a name. None if the name is not listed."""
         entry = _entry_of(self.config, name)
         if entry is None:
             return None

@@ -32,10 +32,10 @@ ASIDE = ".assay-aside"
 
 @dataclass
 class Owned:
-    """A folder's record of the files that evaluations of one prediction file have written."""
+    """A record of the files that evaluations of one prediction file have written to a folder."""
 
     predictions: str = ""
-    """Digest of the predictions from which the files were made."""
+    """Digest of the predictions that were evaluated."""
     files: dict[str, str] = field(default_factory=dict)
     """For each file name, the digest of the evaluation that wrote it."""
     running: str = ""
@@ -51,10 +51,11 @@ def evaluation_files(
     predictions: str,
     evaluation: str,
 ) -> Iterator[None]:
-    """Hide files that other evaluations of the prediction file `stem` wrote to `folder`, inside the block.
+    """Hide the results of other evaluations of the prediction file `stem` inside the block.
 
-    `predictions` is the digest of the predictions; `evaluation` is the digest of the
-    code, the judge and their arguments.
+    Results are files that begin with `stem` in `folder`. `predictions` is the digest of
+    the predictions; `evaluation` is the digest of the code, the judge and their
+    arguments.
     """
     folder.mkdir(parents=True, exist_ok=True)
     notes = _read(folder)
@@ -89,7 +90,7 @@ def _unrecorded(
     stem: str,
     notes: Mapping[str, Owned],
 ) -> dict[str, str]:
-    """Return the files that evaluations wrote before assay kept records, each with an empty digest."""
+    """Return files of earlier evaluations that no record lists. Their digest is empty, because it is unknown."""
     ledger = FileLedger(folder)
     recorded = {name for owned in notes.values() for name in owned.files}
     files = {}
@@ -186,7 +187,10 @@ def forget(folder: Path, stem: str) -> None:
 
 
 def link_up(file: Path) -> None:
-    """Link to a file from its parent folder, replacing an older link. Files that assay did not create are kept."""
+    """Create a link to a file in its parent's parent folder.
+
+    An older link is replaced, but a file or link that assay did not create is kept.
+    """
     home = file.parents[1]
     link = home / file.name
     ledger = FileLedger(home)

@@ -79,10 +79,10 @@ def refuse_other_dataset(
     task: Task,
     dataset: str,
 ) -> None:
-    """Raise if a prediction file was not made from this dataset.
+    """Raise if a prediction file was made from another dataset.
 
-    That is the case if it has rows that the dataset lacks, or a different question or
-    option for an index.
+    It was if one of its rows is missing from the dataset, or if the question or an
+    option of a row differs.
     """
     questions = answers.questions
     where = str(answers.path)
@@ -195,12 +195,12 @@ class ImportedAnswers:
         return replace(result, notes=(note, *result.notes))
 
     def missing(self, message: str) -> Output:
-        """Return the failed output for a row without a usable answer."""
+        """Return a failed output, for a row that has no usable answer."""
         return Output.failed("missing", message, retryable=False)
 
 
 def _frame(content: object, path: Path) -> "DataFrame":
-    """Return the content of a prediction file as a data frame. A JSON file has a list of rows, or columns by name."""
+    """Convert the content of a prediction file to a data frame. JSON may be a list of rows, or a dict of columns."""
     import pandas
 
     if not isinstance(content, (list, dict)):

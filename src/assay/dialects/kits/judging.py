@@ -140,7 +140,7 @@ class JudgePool:
         return await self._judges[name].ask(prompt, options)
 
     def _build_judge(self, name: str) -> "Helper | _Unrecorded":
-        """Build a judge's model. In a run, its answers are recorded as those of the task `TASK#judge`."""
+        """Build the model of a judge. In a run, its answers are recorded under the task name `TASK#judge`."""
         model: Model = build_model(name, self._args.get(name, EMPTY))
         if "text" not in model.abilities.produces:
             raise UsageError(f"the judge {name!r} writes no text")
@@ -206,14 +206,14 @@ def is_known(name: str) -> bool:
 
 
 def assay_name(judge: str) -> str:
-    """Return assay's name for a judge. An unknown name means a model at an OpenAI-compatible endpoint."""
+    """Return the model reference of a judge. An unknown name means an OpenAI-compatible endpoint: `x` -> `openai/x`."""
     if is_known(judge):
         return judge
     return f"openai/{judge}"
 
 
 def _known(settings: Fields) -> Record:
-    """Return the settings that are generation options of assay."""
+    """Keep only the settings that are generation options of assay and are not None."""
     return {
         name: value
         for name, value in settings.items()

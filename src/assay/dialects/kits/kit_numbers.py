@@ -93,8 +93,8 @@ def _from_records(
 ) -> Record:
     """Return the numbers in the rows of a table by name.
 
-    For a single row, these are the names of its columns. If there are several, each row
-    gets a name from its text cells, or else from its label.
+    If there is one row, the names are those of its columns. If there are several, a
+    row's name is also needed: its text cells or, if it has none, its label.
     """
     by_label: Record = {}
     for label, record in zip(labels, records, strict=True):

@@ -38,7 +38,7 @@ class TableRows:
 
 
 class KnownClasses:
-    """The dataset classes of one toolkit. Classes that user files append to the toolkit's lists come first."""
+    """The dataset classes of one toolkit. The lookup tries classes added by user files first."""
 
     def __init__(
         self,

@@ -23,9 +23,10 @@ Entries = list[Record]
 
 
 class MessageModel:
-    """Base of the model classes of both toolkits. Their prompts are message lists of texts and media files.
+    """Base of the model classes of both toolkits. A prompt is a list of texts and media files.
 
-    Subclasses define `generate_inner`, and `build_prompt` if `use_custom_prompt` returns True.
+    Subclasses define `generate_inner`. If `use_custom_prompt` returns True, they also
+    define `build_prompt`.
     """
 
     allowed_types: ClassVar[Sequence[str]] = ["text", "image", "video"]
@@ -76,7 +77,7 @@ class MessageModel:
         return self._assay_read(inputs)
 
     def _assay_read(self, message: object) -> Entries:
-        """Return a message as a list of dictionaries. assay's rules accept more forms than upstream's."""
+        """Convert a message to a list of dictionaries by assay's rules, which accept more forms than upstream's."""
         raise NotImplementedError
 
     def _assay_entries(self, message: object) -> Entries:
@@ -151,7 +152,7 @@ def read_as_upstream(message: Any) -> Entries | None:
 
 
 def _put_local_file(entry: Record) -> None:
-    """Replace the value of an entry by the path of a local file, if it names media. Raise if `type` does not match."""
+    """Replace the value of an entry that names a media file with a local path. Raise if its `type` is wrong."""
     value_type, path = parse_file(entry["value"])
     kind = value_type or "text"
     if kind.split("/")[0] != entry["type"]:
@@ -183,7 +184,7 @@ def check_as_upstream(
 
 
 def _entry(text: str) -> Record:
-    """Return the entry for a string in a list: a medium if it names one, or else a text."""
+    """Convert a string in a list to an entry: a medium for a path, data URL or media URL, otherwise a text."""
     value_type, path = parse_file(text)
     if value_type is None or value_type == "unknown":
         return {"type": "text", "value": text}

@@ -154,9 +154,9 @@ _SUFFIXES = {"jpeg": "jpg", "tiff": "tif"}
 
 
 def media_file(medium: Media, folder: str) -> str:
-    """Return the path of the file of an image, audio clip or video. If there is none, write it to `folder`.
+    """Return the file of an image, audio clip or video. If it has no file, write one in `folder`.
 
-    In a new file, an image with a palette or alpha becomes RGB.
+    In a new file, an image with a palette or transparency becomes RGB.
     """
     file = file_path(medium)
     if file is not None:
@@ -177,7 +177,7 @@ def media_file(medium: Media, folder: str) -> str:
 
 
 def file_path(medium: Media) -> str | None:
-    """Return the path of the file that an image, clip or video was read from, or is named after, or else `None`."""
+    """Return the path of the existing file that a medium was read from or is named after, otherwise `None`."""
     source = medium.source
     if isinstance(source, os.PathLike) or (
         isinstance(source, str) and _is_file(source)

@@ -38,7 +38,7 @@ class SetEvaluation:
 
     dataset_name: str
     code: str
-    """Digest of the user's file. If the file changes, earlier results are outdated."""
+    """Digest of the user's file. If it changes, earlier results are not reused."""
     judge_kwargs: Fields = field(default_factory=lambda: EMPTY)
     """Additional keyword arguments for `evaluate`."""
     cell: PlannedTask | None = field(
@@ -71,14 +71,15 @@ class SetEvaluation:
         folder: Path,
         label: str | None,
     ) -> Path:
-        """Return the prediction file's path in `folder`.
+        """Return the path of the prediction file in `folder`.
 
-        `label` is the model's name if the toolkit's own command is used.
+        `label` is the model's name in the file name. It is set only if the toolkit's
+        own command is used.
         """
         raise NotImplementedError
 
     def surroundings(self) -> Surroundings:
-        """Return the settings for the user's code. `score_all` adds the judge and the prediction file."""
+        """Return settings for the user's code. The judge and the prediction file are added later, by `score_all`."""
         raise NotImplementedError
 
     def judge(self) -> str | None:
@@ -98,7 +99,7 @@ class SetEvaluation:
         raise NotImplementedError
 
     def write(self, eval_file: Path, rows: Rows) -> None:
-        """Write the prediction file for code that opens it directly. Formats that are written on demand are skipped."""
+        """Write the prediction file, because some code opens it directly. Skip formats that are written on access."""
 
     def evaluate(self, eval_file: Path, rows: Rows) -> object:
         """Call the user's `evaluate`, and return its result."""

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Surroundings:
-    """Permissions, data, judges and files with which a toolkit's code runs."""
+    """The permissions, data, judges and files that apply while a toolkit's code runs."""
 
     trust_pickle: bool = False
     allow_private_urls: bool = False
     data: Path | None = None
-    """The table to read instead of the one that a dataset class declares."""
+    """A table that is read instead of the one that the dataset class declares."""
     copied_table: Path | None = None
-    """The run's copy of the table, for a machine that lacks the table of the dataset class."""
+    """The run's copy of the dataset's table, read if this machine does not have the original."""
     media_root: Path | None = None
-    """A folder, given by the user, with files that rows may refer to, in addition to the folder of the data."""
+    """A user's additional folder with media. Rows may refer to files in it or in the data's folder."""
     judge: str | None = None
     """The judge that the user chose, by its name in assay. Set only while an `evaluate` runs."""
     judge_pool: "JudgePool | None" = None
@@ -39,7 +39,7 @@ class Surroundings:
     label: str | None = None
     """The model's name in file names if the toolkit's own command is used."""
     served: dict[Path, Callable[[], Any]] = field(default_factory=dict)
-    """Functions by path. `load` calls the function for its path, to read the run's journal instead of the file."""
+    """Functions that `load` calls instead of reading a file, by file path. They return rows of the run's journal."""
 
     def served_for(self, path: str | os.PathLike[str]) -> Callable[[], Any] | None:
         """Return the function that `load` calls instead of reading a file, or `None` for an ordinary file."""
@@ -48,7 +48,7 @@ class Surroundings:
         return None
 
     def unserve(self, path: str | os.PathLike[str]) -> None:
-        """Make `load(path)` read the file again."""
+        """Stop serving a path from memory, so that `load(path)` reads the file again."""
         self.served.pop(Path(path).expanduser().resolve(), None)
 
 

@@ -46,13 +46,13 @@ class Toolkit:
     model_class: Callable[..., Model]
     """Class of the adapter for a user's model. It is created from a class or function, a name, arguments and a file."""
     api_class: Callable[..., Model]
-    """Class of the adapter for users' models that call an API. Several calls run at once."""
+    """Class of the adapter for a user's model. Its arguments: the class or function, a name, arguments, a file."""
     named_datasets: Callable[["UserFile"], Sequence[tuple[Any, str]]]
     """Function that returns a (class, dataset name) pair for each dataset in a file."""
     model_folders: tuple[str, ...]
     """Names of the folders with model classes in the toolkit's package."""
     own_dataset_files: frozenset[str]
-    """Names of dataset files for which assay has its own version."""
+    """Dataset files of the toolkit that assay replaces with its own version."""
 
     def load(
         self,
@@ -91,7 +91,7 @@ class Toolkit:
         args: Fields,
         file: Path | None,
     ) -> Model | None:
-        """Return a user's class, a `partial` of one, or an object as a model of assay; None if it is not a model."""
+        """Wrap a user's class, a `partial` of one, or an object as a model of assay. None if it is not a model."""
         kind = class_of(target)
         if not self.is_model(kind):
             return None
@@ -120,7 +120,7 @@ class Toolkit:
         return None
 
     def dataset_of_checkout(self, name: str) -> tuple[Any, Fields] | None:
-        """Return the class that the checkout defines for a dataset, with its configured arguments, or None."""
+        """Return the checkout's class for a dataset and its configured arguments. None if the checkout defines none."""
         checkout = self.checkout()
         if checkout is None:
             return None
@@ -171,7 +171,7 @@ class UserFile:
                 self.models[kind.__name__] = kind
 
     def member(self, name: str) -> Any:
-        """Return the value of a name in the file's module."""
+        """Return the object with this name in the file's module."""
         return getattr(self.module, name)
 
     def model(self, name: str | None) -> tuple[str, Any] | None:
@@ -226,7 +226,7 @@ def find_class(
     classes_of: Callable[[UserFile], Fields],
     where: str,
 ) -> tuple[Any, Path | None]:
-    """Return the class for the `name` in a config entry, and the user's file with it; None for a built-in class."""
+    """Return the class named in a config entry, and the user's file that defines it (None if it is built in)."""
     classes: dict[str, tuple[Any, Path | None]] = {}
     for label, kind in builtin.items():
         classes[label] = (kind, None)

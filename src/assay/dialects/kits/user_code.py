@@ -22,7 +22,7 @@ def own_classes(module: ModuleType) -> list[type]:
 
 
 def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
-    """Return the (class, dataset name) pairs without those whose dataset a subclass also declares."""
+    """Drop each (class, dataset name) pair if a subclass declares the same dataset."""
     return [
         (kind, name)
         for kind, name in named

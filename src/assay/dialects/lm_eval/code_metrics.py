@@ -135,7 +135,7 @@ HARMLESS: frozenset[str] = frozenset(
     }
     | {"process_results_tom_tracking", "process_results_travel_planning"}
 )
-"""Functions of the family longproc that only read text, although their module also runs compilers."""
+"""Helper functions of the longproc tasks that only read text. Their module also runs compilers."""
 
 
 def check_unsafe(

@@ -46,8 +46,8 @@ class ChatText(str):
     ) -> "ChatText":
         """Create a `ChatText` from a chat history.
 
-        `add_generation_prompt` is ignored: the role of the last turn decides whether
-        the model continues that turn.
+        `add_generation_prompt` is ignored. If the last turn is from the assistant, the
+        model continues it; otherwise it starts a new answer.
         """
         text = cls(json.dumps(list(history), ensure_ascii=False))
         turns = [
@@ -98,7 +98,7 @@ def _likelihood_question(
     instances: Sequence[Any],
     positions: Sequence[int],
 ) -> Question:
-    """Build one question from the requests at these positions: their common context and all continuations."""
+    """Build one question from requests that share a context. Each request adds its continuation."""
     arguments = instances[positions[0]].args
     media = _media_of(arguments)
     messages = _messages(arguments[0], media)
@@ -199,7 +199,7 @@ class LmDocuments(Documents):
     def _random_state_now(self) -> RandomState:
         """Return the current state of the random generators.
 
-        If no random number was used since the last call, return the same object.
+        The state is copied only if a random number was drawn since the last call.
         """
         position = RandomState.current_position()
         if self._last_state is None or position != self._last_state[0]:

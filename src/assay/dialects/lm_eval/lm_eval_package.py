@@ -41,7 +41,7 @@ def module(name: str) -> ModuleType:
 
 
 def _limit_imports() -> None:
-    """Limit the time that importing a helper module may take."""
+    """Patch lm-eval so that its imports of helper modules have a time limit."""
     loader: Any = importlib.import_module("lm_eval.tasks._yaml_loader")
     load_module = loader._load_module_with_cache
 

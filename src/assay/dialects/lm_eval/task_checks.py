@@ -86,7 +86,7 @@ def check_own_task(
     task: LibraryTask,
     path: str,
 ) -> None:
-    """Raise for errors that would otherwise appear, or invalidate scores, only after the model was called."""
+    """Check a user's own task for errors that lm-eval would report only after calling the model, or not at all."""
     if not hasattr(task, "_config") or not hasattr(task, "_metric_fn_list"):
         return
     config = merged_yaml(path, LIBRARY)

@@ -121,7 +121,7 @@ def _load(
 
 
 def _manager(name: str, index: Index) -> TaskManager:
-    """Return lm-eval's task manager with an index of only one name and the names it refers to.
+    """Return a task manager of lm-eval that indexes only one name and the names it refers to.
 
     Indexing the whole package would take seconds.
     """
@@ -146,9 +146,9 @@ def _manager(name: str, index: Index) -> TaskManager:
 
 @contextmanager
 def _replaced_loading(settings: TaskSettings) -> Iterator[None]:
-    """Replace lm-eval's loading of rows inside the block.
+    """Replace the function with which lm-eval loads rows, inside the block.
 
-    Tasks get the rows of `--data` if it is given, or else the rows that they declare.
+    Tasks use the rows of `--data`, or without `--data` the rows that they declare.
     Errors have one line.
     """
     task_module = package.module("api.task")
@@ -223,10 +223,10 @@ def _check_splits(config: TaskConfig, dataset: object) -> None:
 
 
 def _process_once(config: TaskConfig) -> None:
-    """Wrap `process_docs` of a task, so that it runs once for each split and its result is reused.
+    """Wrap a task's `process_docs`, so that it runs once for each split and its result is reused.
 
-    Some tasks shuffle options there, so a second call would give other documents. For
-    data on disk, the cache of `datasets` has the same effect.
+    Some tasks shuffle options in `process_docs`, so a second call would return other
+    documents. For data on disk, the cache of `datasets` already prevents this.
     """
     process = config.process_docs
     if not callable(process) or hasattr(process, "__wrapped__"):
@@ -256,7 +256,7 @@ def _confine(
     entry: IndexEntry | None,
     name: str,
 ) -> None:
-    """Make a task run the model's programs only in the sandbox. Raise if that is impossible."""
+    """Make a task run model-written programs only in the sandbox. Raise if that is impossible."""
     if not getattr(task, "UNSAFE_CODE", False):
         return
     if entry is None or not entry.is_unsafe:

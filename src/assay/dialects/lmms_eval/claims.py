@@ -54,9 +54,10 @@ def claims(
 
 
 def _claim_of_group(path: Path) -> str | None:
-    """Return why a group belongs to lmms-eval; None if it does not.
+    """Return a reason if a group belongs to lmms-eval, otherwise None.
 
-    Groups of lm-eval look the same, so the tasks in the same folder decide.
+    Groups of lm-eval and lmms-eval look the same, so the task files in the group's
+    folder decide.
     """
     for file in sorted(path.parent.glob("*.y*ml")):
         keys = top_level_keys(file.read_text(encoding="utf-8", errors="replace"))

@@ -40,7 +40,7 @@ class NamedFunction:
 
 
 def resolved_yaml(path: str | Path) -> dict[str, Any]:
-    """Return a task file merged with its includes, in which function names are replaced by the functions."""
+    """Return a task file merged with its includes. The functions after `!function` are already loaded."""
     config = merged_yaml(path, LIBRARY, _with_named_functions)
     resolved: dict[str, Any] = _replace(config, _function)
     return _with_absolute_files(resolved, Path(path).parent)
@@ -101,7 +101,7 @@ def _replace(
     change: Callable[[Any], object],
     kind: type = NamedFunction,
 ) -> Any:
-    """Apply `change` to every value of type `kind` in a configuration, at any depth."""
+    """Replace each value of type `kind` in a configuration, at any depth, with `change(value)`."""
     if isinstance(value, kind):
         return change(value)
     if isinstance(value, Mapping):
@@ -200,7 +200,7 @@ def _with_absolute_files(
     config: dict[str, Any],
     folder: Path,
 ) -> dict[str, Any]:
-    """Make paths of data files in a configuration absolute, so that they do not depend on the working folder."""
+    """Make paths of data files in a configuration absolute. `folder` is the folder of the YAML file."""
     kwargs = config.get("dataset_kwargs")
     is_local = config.get("dataset_path") in LOCAL_BUILDERS
     if not is_local or not isinstance(kwargs, dict) or "data_files" not in kwargs:

@@ -236,7 +236,7 @@ def replace_providers() -> None:
 
 
 def completion(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Send a request to the judge `n` times, and return the answers as the JSON of one chat completion."""
+    """Send a request to the judge `n` times. Return all answers as one chat completion in OpenAI's JSON format."""
     answers = [answer(request) for _ in range(int(request.get("n") or 1))]
     choices = [
         {

@@ -28,8 +28,7 @@ DEFAULT_MAX_TOKENS = 1024
 OF_THE_TASK = frozenset({"image_aspect_ratio", "visual_cot", "max_agentic_steps"})
 """Generation options that are not passed to the model.
 
-They affect how lmms-eval's own models resize images, and how many attempts a task
-makes.
+They change how lmms-eval's own models resize images, or limit the steps of a task.
 """
 ROUNDS = "generate_until_multi_round"
 AGENTIC = "generate_until_agentic"
@@ -49,7 +48,7 @@ class LmmsDocuments(Documents):
         return self._by_id[id]
 
     def of_task(self, subtask: LoadedTask) -> Iterator[Document]:
-        """Yield the documents of one task, without their requests and without the media of their rows."""
+        """Yield the documents of one task. Requests are not built yet, and rows have no media yet."""
         for number, row in enumerate(subtask.task.eval_docs_no_media):
             yield Document(self.id_of(subtask, number), subtask, number, row)
 
@@ -186,8 +185,8 @@ class LmmsDocuments(Documents):
 class LossQuestion(Question):
     """A context and continuations that lmms-eval compares by their loss.
 
-    As in lmms-eval's own models, the loss of a continuation is the mean over its
-    tokens.
+    The loss is the mean negative log-likelihood per token, as in lmms-eval's own
+    models.
     """
 
     def answers(self, output: Output) -> list[Any]:

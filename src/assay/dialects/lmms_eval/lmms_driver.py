@@ -126,7 +126,7 @@ class LmmsDriver(_LmmsPart, TaskDriver):
     def number_of(self, subtask: LoadedTask, item: object) -> float | None:
         """Return a document's value of a metric as a number.
 
-        If the value is a dictionary, return its entry for the task's `score_key`.
+        A dictionary of values gives the one under the task's `score_key`.
         """
         if isinstance(item, Mapping):
             item = item.get(subtask.task.config.score_key)
@@ -189,7 +189,7 @@ class _Asking:
         self.failures: dict[str, Output] = {}
 
     def ask(self, chunk: Sequence[Document]) -> None:
-        """Build the requests of these documents, and send them to the model."""
+        """Build the requests of these documents, send them to the model, and store the answers in the documents."""
         built = [document for document in chunk if self._try_to_build(document)]
         by_kind: dict[str, list[Document]] = {}
         for document in built:

@@ -128,7 +128,7 @@ def _task_manager(name: str, index: Index) -> "TaskManager":
 
 
 def _manager_entry(entry: IndexEntry) -> dict[str, Any]:
-    """Convert an entry of assay's index to the form in lmms-eval's own index."""
+    """Convert an entry of assay's index to an entry of lmms-eval's index."""
     if entry.kind == "tag":
         return {"type": "tag", "task": list(entry.members), "yaml_path": -1}
     kind = "python_task" if entry.output_type == "class" else entry.kind
@@ -264,7 +264,7 @@ def _given_rows(
     dataset_name: str | None,
     split: str | None,
 ) -> "Dataset | DatasetDict":
-    """Return the rows of `--data` for a call to `load_dataset`: one split, or all splits without a `split`."""
+    """Return the rows of `--data` in place of a call to `load_dataset`. Without `split`, return all splits."""
     if split is None:
         return _given_splits(config, settings)
     is_other = dataset_name is not None and dataset_name != config.dataset_name
@@ -309,7 +309,7 @@ def _check_task(
     name: str,
     reference: TaskReference,
 ) -> None:
-    """Raise for a task that no model of assay can answer, or a user's own task with an unknown aggregation."""
+    """Raise if the task's output type is unsupported, or if a user's own task has an unknown aggregation."""
     reason = UNSUPPORTED.get(task.OUTPUT_TYPE)
     if reason is not None:
         raise UsageError(
@@ -357,7 +357,7 @@ class LmmsGroup:
         members: Mapping[Any, Any],
         results: Mapping[str, Any],
     ) -> dict[Any, Any]:
-        """Return the members of a group that have results. With `--limit`, some tasks may have no documents."""
+        """Drop the members of a group that have no results. With `--limit`, some tasks may have no documents."""
         present = {}
         for key, member in members.items():
             if isinstance(member, Mapping):

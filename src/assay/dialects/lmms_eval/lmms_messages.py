@@ -133,7 +133,7 @@ def _part_of_file(name: str, kind: str) -> Part:
 
 
 def _check_whole(entry: Mapping[str, Any]) -> None:
-    """Raise if a message requests only a section of a video, because models get whole files."""
+    """Raise if a message uses only a section of a video. Models of assay always get the whole file."""
     cut = {key: entry[key] for key in CUT_KEYS if entry.get(key) is not None}
     if cut:
         raise DataError(

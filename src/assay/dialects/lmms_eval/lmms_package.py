@@ -91,7 +91,7 @@ def _decode(
     value: Mapping[str, Any],
     token_per_repo_id: object = None,
 ) -> dict[str, Any]:
-    """Decode an audio clip. Resample it, or convert it to mono, if the column requires that."""
+    """Decode an audio clip. If the column declares mono or another sampling rate, convert the clip."""
     import soundfile
 
     from ...media.audio import resample

@@ -1,8 +1,8 @@
 """The built-in evaluators: exact match, perplexity and generation.
 
-They call assay's engine, or a user's own engine with the documented members. If
-upstream's rules were chosen, for all evaluators or by an evaluator's name, their counts
-are upstream's.
+They call assay's engine, or a user's own engine with the same methods. Under upstream's
+rules their metrics are counted as upstream does. These rules apply if chosen for all
+evaluators, or with an evaluator name such as `perplexity@upstream`.
 """
 
 import json
@@ -57,7 +57,7 @@ def exact_match(
     noise: float = 0.0,
     **kwargs: object,
 ) -> Record:
-    """Generate answers, and return the share that equals the reference, ignoring case and surrounding white space."""
+    """Generate answers, and return the share of exact matches. Case and surrounding white space are ignored."""
     correct = 0
     for answer, item in answers(engine, data, batch_size, max_length, noise):
         correct += answer.strip().lower() == str(item["reference"]).strip().lower()
@@ -144,7 +144,7 @@ def perplexity_as_upstream(
 
 
 class Row(NamedTuple):
-    """A target whose likelihood after `context` is computed, and the prompt of the data row it belongs to."""
+    """One likelihood to compute: that of `target` after `context`. `prompt` is the prompt of the data row."""
 
     context: str
     target: str
@@ -179,7 +179,10 @@ def _with_likelihoods(
 
 
 def _summed(weighed: Iterable[Likelihood]) -> Record:
-    """Return perplexity, accuracy (the share of targets that are greedy choices) and the number of targets."""
+    """Return the perplexity, the accuracy and the number of targets.
+
+    The accuracy is the share of targets that greedy decoding would produce.
+    """
     total, greedy, logprob = 0, 0, 0.0
     for likelihood in weighed:
         total += 1

@@ -146,13 +146,14 @@ for _name, _loader, _prompt, _batch_size, _max_length, _description in (
     )
 _shipped = dict(DatasetRegistry._registry)
 _theirs: dict[Path, dict[str, DatasetConfig]] = {}
-"""The datasets registered by each task file of a checkout that was loaded, by file."""
+"""For each loaded task file of a checkout, the datasets that it registered."""
 
 
 def _with_checkout_prompt(config: DatasetConfig) -> DatasetConfig:
-    """Return a shipped dataset with the prompt of a local checkout's task file, if there is one.
+    """Return a shipped dataset with the prompt from a local checkout's task file.
 
-    Without such a file, only the description and the sizes come from the checkout.
+    If the checkout has no such file, only the description and the sizes come from the
+    checkout.
     """
     file = checkout.task_file(config.name.removesuffix("_cot"))
     if file is None:
@@ -172,18 +173,18 @@ def _with_checkout_prompt(config: DatasetConfig) -> DatasetConfig:
 
 
 def new_entries(registry: Mapping[str, T], before: Mapping[str, T]) -> dict[str, T]:
-    """Return the entries of a registry that were added or replaced since a copy of it was made."""
+    """Return the entries of a registry that were added or replaced since the copy `before` was made."""
     return {
         name: entry for name, entry in registry.items() if before.get(name) is not entry
     }
 
 
 def is_shipped(name: str) -> bool:
-    """Return True if a name refers to the dataset that ships with assay, rather than one that a user registered."""
+    """Return True if a name refers to a dataset of assay. False if a user registered another one under the name."""
     return name in _shipped and DatasetRegistry._registry.get(name) is _shipped[name]
 
 
 def has_assay_wording(name: str) -> bool:
-    """Return True if a dataset's prompt has assay's wording, because upstream's exists only in a checkout."""
+    """Return True if a prompt was written for assay, because upstream's prompt is available only in a checkout."""
     config = DatasetRegistry.get(name)
     return config is not None and config.prompt_template is prompts.reasoned_choice

@@ -101,7 +101,7 @@ class Rows:
 
 
 def id_column(rows: Sequence[Fields]) -> str | None:
-    """Return the column whose values identify the rows; None if there is none, so that row numbers are used."""
+    """Return the name of a column with a unique value in every row, such as `id`. None if there is none."""
     for name in CONVENTION["id"]:
         values = [row.get(name) for row in rows]
         are_names = all(
@@ -202,7 +202,7 @@ def _without_numbers(
     recording: RecordingEngine,
     expected: int,
 ) -> Driven:
-    """Return results without values. Metrics mean nothing if the model answered no request."""
+    """Return results without values, for an evaluation in which the model answered no request."""
     planned = recording.planned
     progress = recording.asking.progress
     flag = "no model call was answered"

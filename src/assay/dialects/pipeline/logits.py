@@ -140,9 +140,9 @@ class Logits:
 
 
 def _logits_row(weighed: Likelihood, token: int) -> object:
-    """Return a row of logits in which `token` has its probability.
+    """Return a row of logits in which `token` has the probability given by `weighed`.
 
-    It is the highest value only if the token was the model's first choice.
+    The token has the highest logit only if it was the model's first choice.
     """
     import numpy
 

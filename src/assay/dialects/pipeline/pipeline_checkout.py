@@ -19,9 +19,9 @@ from ..shapes import Fields, Record
 CODE = "local_batch_benchmark"
 _PARTS = ("tasks/dataset_registry.py", "evaluators/evaluator_registry.py")
 _WORDS = ("name", "description", "default_batch_size", "default_max_length")
-"""Arguments that are read from the registrations in a checkout."""
+"""The arguments that are read from each registration in a checkout."""
 _near: list[Path] = []
-"""Code folders of checkouts that contain user files loaded in this process, the latest last."""
+"""Code folders of checkouts from which this process loaded user files. The most recent one is last."""
 
 
 def notice(file: Path) -> None:

@@ -295,10 +295,10 @@ class Engine:
         continuations: Sequence[str],
         row_prompts: Sequence[str],
     ) -> list[Likelihood | None]:
-        """Return the likelihood of each continuation after its context; None if the model gave no answer.
+        """Return the likelihood of each continuation after its context. None if the model returned no likelihood.
 
-        Both are passed to the model as plain text. `row_prompts` has the prompts of the
-        data rows to which they belong.
+        The model gets contexts and continuations as plain text. `row_prompts` has the
+        prompt of the data row for each of them.
         """
         self.check_likelihood(
             "this model cannot weigh given texts", "the generation evaluator"
@@ -325,7 +325,7 @@ class Engine:
             )
 
     def reject(self, item: Fields, why: str) -> None:
-        """Record a row that an evaluator cannot use as failed, for the reason `why`."""
+        """Record that an evaluator cannot use a row. `why` is the reason."""
         if self._reject is not None:
             self._reject(self._sample(item["prompt"], 0).id, why)
 
@@ -368,7 +368,7 @@ class Engine:
         samples: Sequence[Sample],
         targets: Sequence[Any],
     ) -> list[Output]:
-        """Return all outputs of the model. Record which rows were used in prompts, and count the answers."""
+        """Send prompts to the model, and return the outputs. Record the rows with these prompts, and count answers."""
         ids = [sample.id for sample in samples]
         outputs = self.asker.generate(prompts, options, ids, targets)
         for sample in samples:
@@ -386,9 +386,10 @@ class Engine:
         return self._render(Sample("", text))
 
     def _sample(self, text: str, place: int) -> Sample:
-        """Return the data row of a prompt. If several rows have the same prompt, return the next one at each call.
+        """Return the data row with this prompt. If several rows have the same prompt, return the next one at each call.
 
-        For a prompt that belongs to no row, return a sample named after the number of the call.
+        A text may also be a row's prompt with more text after it. For any other text,
+        return a sample named after the number of the call.
         """
         rows = self._samples.get(text)
         if rows is None:
@@ -401,9 +402,9 @@ class Engine:
         return rows[(self._asked[text] - 1) % len(rows)]
 
     def _continued(self, text: str) -> Sample | None:
-        """Return the row with the longest prompt among those with which a text begins.
+        """Return the row whose prompt is the longest one that `text` begins with.
 
-        Return None if several rows have that prompt.
+        Return None if no row matches, or if several rows have that prompt.
         """
         for length in self._lengths:
             rows = self._samples.get(text[:length]) if length < len(text) else None
@@ -464,7 +465,7 @@ def _tokens_read(output: Output) -> int:
 
 
 def _written(output: Output, row: Sequence[int]) -> int:
-    """Return the number of tokens in an answer: the model's own count, or else the length of its row of ids."""
+    """Return the number of tokens in an answer. If the model reports none, return the length of `row`."""
     counted = None
     if output.usage is not None:
         counted = output.usage.output_tokens

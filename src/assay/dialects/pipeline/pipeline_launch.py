@@ -175,7 +175,7 @@ def upstream_document(
 
 
 def config_of(evaluation: Evaluation) -> Record:
-    """Return the evaluator's keyword arguments. If no sizes were given, they are the dataset's defaults."""
+    """Return the evaluator's keyword arguments. If a size was not given, use the dataset's default."""
     config = dataset_named(evaluation.dataset)
     batch_size = evaluation.batch_size
     if batch_size is None:
@@ -232,7 +232,7 @@ def save(
 
 
 def shortfall(result: RunResult) -> str:
-    """Return a line with the number of rows that are missing in a run's metrics, and the reasons."""
+    """Return one line that explains why rows are missing from a run's metrics."""
     if not result.results:
         reason = result.notes[-1] if result.notes else "no numbers"
         return f"{result.status}: {reason}"

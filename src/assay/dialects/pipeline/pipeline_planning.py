@@ -80,7 +80,7 @@ _registered_here = False
 
 @contextmanager
 def registered_here() -> Iterator[None]:
-    """Use only datasets and evaluators that are already registered in this process, inside the block. Load no file."""
+    """Use only datasets and evaluators that this process has already registered, inside the block. Load no files."""
     global _registered_here
     before, _registered_here = _registered_here, True
     try:
@@ -255,7 +255,7 @@ def _matching(
     dataset: str,
     evaluators: Sequence[str],
 ) -> str:
-    """Return the evaluator for a dataset: the one with its name, the only one of the file, or else `generation`."""
+    """Choose the evaluator for a dataset: the one with the dataset's name, the file's only one, or `generation`."""
     if dataset in evaluators:
         return dataset
     if len(evaluators) == 1:

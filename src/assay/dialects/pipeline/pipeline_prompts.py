@@ -17,7 +17,7 @@ def _cell(
     *names: str,
     otherwise: object = "",
 ) -> Any:
-    """Return the value of the first of these columns that a row has. Raise `KeyError` if it has none.
+    """Return the value of the first of these columns that exists in a row. Raise `KeyError` if none exists.
 
     Under upstream's rules, return `otherwise` instead of raising.
     """
@@ -184,7 +184,11 @@ def right_letter(reference: object) -> str:
 
 
 def right_letter_as_upstream(reference: object) -> str:
-    """Return the letter of a reference by upstream's rule: an unchecked index, or the first letter A to J in it."""
+    """Return the letter of a reference by upstream's rule.
+
+    An integer is used as an index without a check. From a string, the first letter A to
+    J is taken.
+    """
     if isinstance(reference, int):
         return LETTERS[reference]
     text = str(reference).upper()

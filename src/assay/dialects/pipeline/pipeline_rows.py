@@ -25,7 +25,7 @@ class Usable:
     raw: Fields
 
     def as_item(self) -> Record:
-        """Return the row in the form that evaluators receive."""
+        """Return the row as a dictionary with `prompt`, `reference` and `raw`, which evaluators expect."""
         return {"prompt": self.prompt, "reference": self.reference, "raw": self.raw}
 
 
@@ -38,7 +38,7 @@ class Unusable:
     error: str
     traceback: str
     raw: object
-    """The row in the form that the loader returned."""
+    """The row as the loader returned it."""
 
 
 def read_rows(
@@ -73,7 +73,7 @@ def _user_frames(error: Exception) -> str:
 
 
 def reference_of(raw: Fields) -> object:
-    """Return a row's `answer`, or else its `reference`, or else an empty string. 0 and `False` are answers."""
+    """Return a row's `answer` or, if it has none, its `reference`. 0 and `False` count as answers."""
     for name in ("answer", "reference"):
         value = raw.get(name)
         if value is not None:
@@ -82,7 +82,7 @@ def reference_of(raw: Fields) -> object:
 
 
 def reference_as_upstream(raw: Fields) -> object:
-    """Return a row's `answer`, or else its `reference`, or else an empty string. 0 and `False` are not answers."""
+    """Return a row's `answer` or, if it is missing, empty, 0 or `False`, the row's `reference`."""
     return raw.get("answer") or raw.get("reference", "")
 
 
@@ -181,7 +181,7 @@ def _read(path: Path, split: str | None) -> list[Fields]:
 
 
 def _unwrapped(rows: list[Fields]) -> list[Fields]:
-    """Return the list under `data` or `examples` if the only row is such an object, or else the rows."""
+    """Replace a single row that contains a list under `data` or `examples` with that list."""
     if len(rows) == 1:
         for name in ("data", "examples"):
             inner = rows[0].get(name)

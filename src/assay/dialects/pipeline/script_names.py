@@ -194,7 +194,7 @@ class EvaluationPipeline:
         return launch.result_document(evaluation, result)
 
     def _driven(self, evaluation: launch.Evaluation) -> Record:
-        """Run the evaluator with the user's own engine, without assay's runner, and return the result."""
+        """Run the evaluator with the user's own engine, and return the result. assay's runner is not used."""
         data = DatasetRegistry.load_dataset(
             evaluation.dataset,
             evaluation.path,

@@ -114,7 +114,7 @@ class ModelTokenizer:
         return text
 
     def row(self, candidate: Candidate, limit: int) -> list[int]:
-        """Return the token ids of an answer: those that the model reported, or else those of its text."""
+        """Return the token ids that the model reported for an answer. If it reported none, encode the text."""
         return list(candidate.token_ids or self.encode(candidate.text))[:limit]
 
     def __getattr__(self, name: str) -> Any:

@@ -31,7 +31,7 @@ TAKEN_FOR_CHINESE = (
     (0x2CEC, 0x2EBE),
     (0xF900, 0xFAFF),
 )
-"""Ranges of code points that are separate tokens: Chinese characters and many symbols, up to U+FFFF."""
+"""Unicode ranges whose characters each become one token: Chinese characters and many symbols."""
 
 
 class SimpleTokenizer:
@@ -101,7 +101,7 @@ def _reference_occurs(
     reference: object,
     occurs: Callable[[object], bool],
 ) -> bool:
-    """Return True if a reference occurs: any entry of a list, all entries of a tuple."""
+    """Return True if a reference occurs. For a list, one of its entries is enough; for a tuple, all must occur."""
     if not isinstance(reference, (list, tuple)):
         return occurs(reference)
     combine = all if isinstance(reference, tuple) else any
@@ -180,9 +180,10 @@ class OptionExtractor:
         question: str,
         cushion: bool = False,
     ) -> str | None:
-        """Return the letter that the answer `pred` chooses, or None if it cannot be read.
+        """Return the option letter that the answer `pred` chooses. None if the choice is unclear.
 
-        With `cushion`, the only option letter in an answer is accepted without a declaration.
+        Usually a phrase such as "the answer is B" is required. With `cushion`, a letter
+        without such a phrase is accepted if it is the only one in the answer.
         """
         for pattern in (
             cls.WRONG_CLAIMS if cls.ASKS_FOR_WRONG.search(question) else cls.CLAIMS
@@ -346,7 +347,7 @@ def _speller(language: str) -> Callable[[str], str]:
 
 
 class Evaluator:
-    """The base of a user's evaluator: `evaluate` returns a dict with `key` and `score` for each prediction."""
+    """The base of users' evaluators. A subclass defines `evaluate`, which returns `key` and `score` of predictions."""
 
     def evaluate(
         self,
@@ -355,7 +356,7 @@ class Evaluator:
         pred_info_list: object,
         **kwargs: object,
     ) -> object:
-        """Judge predictions. Subclasses define it for lists or, with `@parallel_batch`, for one prediction."""
+        """Judge predictions. A subclass takes lists of predictions or, with `@parallel_batch`, a single prediction."""
         raise NotImplementedError(f"{type(self).__name__} has no evaluate")
 
 
@@ -389,7 +390,7 @@ class BuiltInEvaluator(Evaluator):
         ref: object,
         pred_info: Record,
     ) -> Record:
-        """Return the verdict on one prediction, a dictionary with `key` and `score`."""
+        """Score one prediction with assay's scorer. Return a dictionary with `key`, `pred`, `ref` and `score`."""
         key = pred_info.get("key")
         question = str(pred_info.get("query") or "")
         sample = Sample(str("" if key is None else key), question, as_target(ref))
@@ -408,7 +409,7 @@ class BuiltInEvaluator(Evaluator):
 
 @dataclass(frozen=True)
 class WithPunctuation:
-    """Scorer like `ExistsMatch`, in which punctuation marks are tokens that must also match."""
+    """A scorer like `ExistsMatch` that also compares punctuation marks. Each mark is one token."""
 
     def __call__(
         self,
@@ -477,7 +478,7 @@ class ExistMatch(BuiltInEvaluator):
 
 
 class SingleOptionMatch(BuiltInEvaluator):
-    """Scores `cover` 1 if an option could be read from the answer, and `correct` 1 if it is the right one."""
+    """Score an option letter. `cover` is 1 if a letter was found in the answer; `correct` is 1 if it is right."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ _FIT = re.compile(r"[^\W]?[\w.+=@ -]{0,99}")
 
 
 def file_stem(key: str) -> str:
-    """Return a name for a file without its suffix: the key if it is a valid file name, or else its hash."""
+    """Return a file name without suffix for a row's key. A key that is not a valid file name becomes a hash."""
     if _FIT.fullmatch(key) and key.strip(". ") == key and key:
         return key
     return hashlib.sha256(key.encode()).hexdigest()[:24]
@@ -93,7 +93,7 @@ class AudioFolder:
             self._fingerprints = None
 
     def _has_clip(self, path: Path, fingerprint: str) -> bool:
-        """Return True if a file was made from this clip, or is not in the index."""
+        """Return False if the index shows that a file was made from another audio clip."""
         return self._index().get(path.name, fingerprint) == fingerprint
 
     def _index(self) -> dict[str, str]:
@@ -150,9 +150,10 @@ def fitted(
     model: object,
     folder: AudioFolder,
 ) -> tuple[Path, tuple[str, ...]]:
-    """Return an audio file with the rate and channels that a model declares, and the conversions that were needed.
+    """Return the path of an audio clip with the rate and channels that a model declares.
 
-    A clip that has to be converted is written to `folder`.
+    If the clip must be converted, the new file is in `folder`. Also return the
+    conversions, such as resampling.
     """
     rate, mono = audio_form(model)
     facts = check_media(audio)

@@ -41,7 +41,7 @@ class DataTemplate:
         return self.renderer()(row)
 
     def renderer(self) -> Renderer:
-        """Prepare the template for many rows, and return the function that renders it for one.
+        """Return a function that renders the template for a row, and is faster for many rows than `load`.
 
         A missing column raises the same error as in `load`.
         """
@@ -151,10 +151,10 @@ def _none_for_nan(value: object) -> object:
 
 
 def _text_renderer(text: str) -> Callable[[Fields], str | None]:
-    """Return a function that renders a string for a row.
+    """Return a function that renders a string template for a row.
 
-    For a mere `{{ column }}`, it returns the column's value as text, or None for a
-    missing value.
+    A template that is only `{{ column }}` returns the column's value as text, or None
+    if the value is missing.
     """
     if "{" not in text:
         return lambda row: text
@@ -238,9 +238,9 @@ def _upstream_getvar(
     row: Fields,
     era: Era,
 ) -> Function:
-    """Return upstream's `getvar` for optional columns.
+    """Return upstream's function `getvar` for optional columns.
 
-    In the newest revision it takes no default and maps NaN to None.
+    In upstream's newest revision, `getvar` takes no default and converts NaN to None.
     """
     if era == SEED:
         return lambda name, default=None: row.get(name, default)

@@ -1,8 +1,8 @@
-"""Detect the era of a tree: which of two TELEVAL revisions it was written for.
+"""Detect which of two TELEVAL revisions a tree was written for. In assay, such a revision is called an era.
 
-No file of the tree is run. The eras differ in the history of a dialogue, in two names
-of judge tasks, and in small rules of loaders, templates and summaries. If upstream's
-rules were chosen, those of the tree's era apply.
+No file of the tree is run. The two revisions differ in the history of a dialogue, in
+two names of judge tasks, and in small rules of loaders, templates and summaries. Under
+upstream's rules, assay follows the revision of the tree.
 """
 
 import ast
@@ -32,12 +32,12 @@ NEWEST_WORDS = (
     "reverse: true",
     "batch_size:",
 )
-"""Strings that occur only in YAML files for the newest era. In datasets, `batch_size:` is ignored."""
+"""Strings that show that a registry was written for the newest revision. `batch_size:` in datasets does not count."""
 LACKED_BY: Mapping[str, frozenset[Era]] = {
     "src.evaluator.asr.ASR": frozenset({NEWEST}),
     "src.evaluator.asr_eval.ASR": frozenset({SEED}),
 }
-"""Classes that are missing in a revision (era) of TELEVAL, each with the eras that lack it.
+"""Classes that one revision of TELEVAL does not have, each with the revisions that lack it.
 
 TELEVAL's newest registry still refers to `asr.ASR`, although the newest revision lacks
 it.
@@ -52,10 +52,11 @@ AVG_NOTE = (
 
 @contextmanager
 def supplied(cls: str) -> Iterator[None]:
-    """Check a class while a registry builds it. Under upstream's rules, raise if this era lacks the class.
+    """Prepare for building a registry class inside the block, under the rules of the run.
 
-    `Avg` exists in TELEVAL's registry but not in TELEVAL. It is built by assay's rules,
-    with a warning.
+    Under upstream's rules, raise if the run's TELEVAL revision does not have the class.
+    `Avg` is an exception: registries refer to it, but no revision defines it. It is
+    always built by assay's rules, with a warning.
     """
     if not is_upstream("televal"):
         yield
@@ -71,7 +72,7 @@ def supplied(cls: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Rule:
-    """The rules of a run: the era (revision of TELEVAL), and whether upstream's rules replace assay's."""
+    """The rules of a run: a revision of TELEVAL (`era`), and whether upstream's rules replace assay's."""
 
     era: Era = NEWEST
     is_upstream: bool = False
@@ -89,18 +90,21 @@ class Rule:
             _rule.reset(token)
 
     def kept(self) -> AbstractContextManager[None]:
-        """Return a context manager for calling user code. It applies upstream's rules if they were chosen."""
+        """Return a context manager for calls to user code. It keeps upstream's rules active if they were chosen."""
         return self.applied() if self.is_upstream else _NOTHING
 
 
 _rule: ContextVar[Rule | None] = ContextVar("rule", default=None)
 _NOTHING = nullcontext()
 PLAIN_RULE = Rule()
-"""assay's own rules, with the newest era."""
+"""assay's own rules, with the newest revision of TELEVAL."""
 
 
 def era_here() -> Era:
-    """Return the era (revision of TELEVAL) of the run, or else of the tree around the script or the working folder."""
+    """Return the TELEVAL revision of the current run.
+
+    Outside of a run, detect it from the tree around the script or the working folder.
+    """
     rule = _rule.get()
     if rule is not None:
         return rule.era
@@ -110,7 +114,10 @@ def era_here() -> Era:
 
 
 def root_here() -> Path:
-    """Return the folder of the run's tree, or else of the tree around the script or the working folder."""
+    """Return the folder of the current run's tree.
+
+    Outside of a run, return the tree around the script or the working folder.
+    """
     rule = _rule.get()
     if rule is not None and rule.root is not None:
         return rule.root
@@ -123,11 +130,12 @@ def _script_folder() -> str:
 
 
 def era_of(root: Path) -> Era:
-    """Return the era (revision of TELEVAL) for which a tree was written.
+    """Return the revision of TELEVAL for which a tree was written.
 
-    It is read from the tree's own `src/dataset.py`, or else from texts in its YAML files.
-    The newest era is the default. Under `protocol="upstream@documented"` it is always
-    the first era, which upstream's document describes.
+    It is detected from the tree's `src/dataset.py` or, if that is unclear, from strings
+    in the YAML files. The default is the newest revision. Under
+    `protocol="upstream@documented"` it is always the first revision, which TELEVAL's
+    how-to document describes.
     """
     if is_documented("televal"):
         return SEED
@@ -161,7 +169,7 @@ def _tree_near(
 
 
 def _from_source(file: Path) -> Era | None:
-    """Return the era of a `src/dataset.py`, judged by the parameters of its `BatchLoader`; None if unclear."""
+    """Return the TELEVAL revision of a `src/dataset.py`, read from the parameters of its `BatchLoader`, or None."""
     tree = parsed(file)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
@@ -172,7 +180,7 @@ def _from_source(file: Path) -> Era | None:
 
 
 def _from_registry(folder: Path) -> Era | None:
-    """Return the era of a registry, judged by strings in its YAML files; None if unclear."""
+    """Return the TELEVAL revision of a registry, judged by strings in its YAML files. None if unclear."""
     text = ""
     for kind in ("dataset", "evaluator", "summarizer", "eval_task"):
         for file in yaml_files(folder / kind):

@@ -63,7 +63,7 @@ class GuestModel(RequestModel):
     audio_folder: Path = Path("runs") / AUDIO
     """The folder to which the model's audio clips are written."""
     prediction_folder: str | None = None
-    """The command line's folder for the model's audio clips, under upstream's rules, or else None."""
+    """Folder for the model's audio clips, set only by `assay televal` under upstream's rules."""
     whole_dialogues: bool = True
     """True to end each dialogue before the next one begins, because models may remember their last input."""
 
@@ -100,7 +100,7 @@ class GuestModel(RequestModel):
         }
 
     def write_under(self, folder: Path) -> None:
-        """Set the run's folder, in which audio clips are written."""
+        """Set the folder of the run. Audio clips are written to a subfolder of it."""
         self.audio_folder = folder / AUDIO
 
     def build(self) -> Any:
@@ -121,9 +121,9 @@ class GuestModel(RequestModel):
         sample: Sample,
         prompt: Prompt,
     ) -> Prompt | None:
-        """Add a first message with data for TELEVAL models: the dialogue, the instruction, and the task's switches.
+        """Prepend a message with data that only TELEVAL models read: the dialogue, the instruction and the switches.
 
-        Return None without such data.
+        Return None if the sample has none.
         """
         spoken = sample.fields.get(SPOKEN)
         extras: Record = {}
@@ -298,10 +298,10 @@ class GuestModel(RequestModel):
         returned: object,
         number: int = -1,
     ) -> tuple[Record, Output]:
-        """Return the record of one round from a result of `inference`, and an output for it.
+        """Return the record of one round from the return value of `inference`, and an output for the round.
 
-        TELEVAL writes the result of `inference` to its files unchanged. The output's
-        details therefore contain the whole result, if it is a dictionary or a list.
+        TELEVAL writes this return value to its files unchanged. Therefore the output's
+        details contain all of it, if it is a dictionary or a list.
         """
         record = returned
         if isinstance(returned, list) and returned:
@@ -389,7 +389,7 @@ class GuestModel(RequestModel):
 
 
 def _flags_in(extras: Fields) -> Record:
-    """Return all switches of the task, such as `reverse_spkr`, with defaults for those that are not set."""
+    """Return all switches of the task, such as `reverse_spkr`. Those that are not set have their defaults."""
     return {**FLAGS, **extras.get("flags", {})}
 
 
@@ -399,7 +399,7 @@ def infers_itself(model: object) -> bool:
 
 
 def _plain(answer: Fields) -> Record:
-    """Return the fields of an answer that JSON can hold, without `cache` and `his`, which are for the next round."""
+    """Drop the fields that JSON cannot hold, and `cache` and `his`, which are kept for the next round."""
     return {
         str(name): value
         for name, value in answer.items()

@@ -51,7 +51,7 @@ class JudgePrompt:
 
     question: str
     columns: Mapping[str, tuple[str, ...]]
-    """For each label in the prompt, the columns to try; the first non-empty one is shown. `ref` means the reference."""
+    """For each label in the prompt, the columns to try. The first non-empty one is shown; `ref` is the reference."""
 
     def __call__(
         self,
@@ -126,9 +126,9 @@ ERAS: Mapping[str, tuple[Era, ...]] = {
     "para_care": (SEED,),
     "nsv_care": (NEWEST,),
 }
-"""For each judge task that not all eras (TELEVAL revisions) define, the eras that define it.
+"""For some judge tasks, the TELEVAL revisions that define them. All revisions define the others.
 
-No era defines `empathy_response`, although upstream's registry uses it.
+No revision defines `empathy_response`, although upstream's registry uses it.
 """
 
 _own_prompts: dict[Path, Callable[[], Mapping[str, Callable[..., str]]]] = {}
@@ -171,7 +171,7 @@ PAUSE_SECONDS = 3.0
 TIMEOUT_SECONDS = 120.0
 AZURE_VERSION = "2025-01-01-preview"
 OWN = frozenset({"pred", "ref", SPOKEN, SWITCHES, LINE})
-"""Sample fields that are not passed to a judge's prompt as columns: internal ones, and explicit arguments."""
+"""Sample fields that a judge's prompt does not get as columns. They are internal, or passed separately."""
 
 
 class NoScore(ValueError):
@@ -237,10 +237,10 @@ class JudgedByModel(GivenModels):
 
 
 class LLMScorer(Evaluator):
-    """A judge at an Azure-style or OpenAI-compatible endpoint. Several keys are used in turn.
+    """A judge at an Azure-style or OpenAI-compatible endpoint. Several keys take turns.
 
-    `api_keys` maps an Azure resource to its key; `key` with `base_url` is any other
-    endpoint. A subclass may override `api_generate(prompt, key, url)`.
+    `api_keys` maps Azure resources to keys. For another endpoint, set `key` and
+    `base_url`. A subclass may override `api_generate(prompt, key, url)`.
     """
 
     def __init__(
@@ -356,7 +356,7 @@ class LLMScorer(Evaluator):
         score: object,
         details: Fields,
     ) -> Record:
-        """Convert the score of assay's judge model for a prediction line to the result of `evaluate`."""
+        """Build the dictionary that TELEVAL's `evaluate` returns, from a line and the score of assay's judge."""
         columns = {name: line[name] for name in ("key", "pred", "ref")}
         return {**columns, "score": score, "reason": details.get("reason")}
 

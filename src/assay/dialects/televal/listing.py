@@ -11,7 +11,8 @@ from .tree import read_tree
 def listing(path: str | Path) -> dict[str, list[Record]]:
     """Return the entries of a registry by kind, each with `name`, `class` and `where`.
 
-    An entry with an unknown class, or with a link to an entry that does not exist, also has `fault`.
+    If the class is unknown, or a link refers to a missing entry, the error is under
+    `fault`.
     """
     tree = read_tree(Path(path))
     classes = Classes(tree.root)

@@ -76,9 +76,9 @@ class Recogniser:
 
 @dataclass(frozen=True)
 class Transcribed(SpeechConsistency):
-    """Scorer: the rate of character errors between the model's speech and its text.
+    """Scores the character error rate between the model's speech and the text of its answer.
 
-    The details contain the text and the transcript.
+    The details contain the text and the transcript of the speech.
     """
 
     whole_case: bool = False
@@ -149,10 +149,10 @@ class ASR(BuiltInEvaluator):
         hypo: str,
         truth: str,
     ) -> tuple[str, str, float, int, int, int, int]:
-        """Return the text, transcript, error rate, substitutions, deletions, insertions, and length of the text.
+        """Return the text, the transcript, the error rate, the edit counts and the length of the text.
 
         `hypo` is the transcript and `truth` the text. Both are returned with a space
-        between characters.
+        between characters. The counts are substitutions, deletions and insertions.
         """
         text, transcript, edits = compare(hypo, truth, self.whole_case)
         return text, transcript, edits.rate, *edits
@@ -190,7 +190,7 @@ SAMPLING_RATE = 16000
 
 @dataclass(frozen=True)
 class OverallMos:
-    """Scorer whose only value is the overall rating of DNSMOS, from 1 to 5."""
+    """A scorer that returns the overall DNSMOS rating of the speech, from 1 to 5."""
 
     bounds: ClassVar[tuple[float, float]] = (1.0, 5.0)
     blocking: ClassVar[bool] = True
@@ -306,7 +306,7 @@ def highest_probability(
 
 @dataclass(frozen=True)
 class HeardFeeling(GivenModels):
-    """Scorer: the highest probability of an expected emotion in the audio."""
+    """Scores how likely the audio has an expected emotion: the highest probability of any expected one."""
 
     strict: bool = True
     longest_seconds: float | None = LONGEST_SECONDS
@@ -365,7 +365,7 @@ class Emo2vec(BuiltInEvaluator):
         pred_info_list: Any,
         **kwargs: object,
     ) -> list[Record]:
-        """Judge all audio clips at once with funasr. Results for clips that are too long (score 0) come first."""
+        """Judge all audio clips at once with funasr. Clips that are too long score 0, and come first in the result."""
         results: list[Record] = []
         infos: list[Record] = []
         for info in pred_info_list:

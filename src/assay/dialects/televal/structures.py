@@ -75,7 +75,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A dialogue: for each round, the user's turn and the reply of the other speaker in the data."""
+    """A dialogue. Each round has the user's turn, and the reply that the data contains."""
 
     users: tuple[Turn, ...]
     replies: tuple[Turn, ...]
@@ -171,7 +171,10 @@ def read_dialogue(structure: object) -> tuple[list[Turn], Any]:
 
 
 def content_of(turn: object) -> Fields:
-    """Return the content of an entry of a list of roles or of a dialogue, such as `{"content": {"text": …}}`."""
+    """Return the `content` of a role or a dialogue turn: `{"content": {"text": …}}` -> `{"text": …}`.
+
+    A mapping without `content` gives an empty mapping. Any other type raises an error.
+    """
     content = turn.get("content", {}) if isinstance(turn, MAPPINGS) else turn
     if not isinstance(content, MAPPINGS):
         raise ValueError(f"content has `text` and `audio`, but is {shorten(content)}")
@@ -195,9 +198,9 @@ def script_of(
 ) -> Script:
     """Build a dialogue from turns that alternate between two speakers.
 
-    With `reverse`, the second speaker becomes the user. TELEVAL's own rules then use
-    the previous turn as the reference, and do not swap the turns' other fields
-    (`meta`).
+    With `reverse`, the second speaker becomes the user. In this case, TELEVAL's own
+    rules use the previous turn as the reference, and do not swap the turns' other
+    fields (`meta`).
     """
     first, second = turns[0::2], turns[1::2]
     if not reverse:

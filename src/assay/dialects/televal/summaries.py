@@ -236,10 +236,10 @@ def _summary_without_scores(
     scores: list[object],
     words: str,
 ) -> Record | None:
-    """Return a summary with the message `words` if there are no scores, or else None.
+    """Return a summary that contains only the message `words` if there are no scores, otherwise None.
 
-    Under upstream's rules always return None: TELEVAL then fails with a division by
-    zero.
+    Under upstream's rules, always return None, because TELEVAL fails with a division by
+    zero there.
     """
     if not scores and not is_upstream("televal"):
         return {"score": words}
@@ -267,7 +267,7 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Statistic:
-    """A summarizer of assay that calls the TELEVAL summarizer in one registry entry."""
+    """Makes a TELEVAL summarizer from the registry usable as a summarizer of assay."""
 
     name: str
     kind: object

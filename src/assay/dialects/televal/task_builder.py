@@ -28,8 +28,8 @@ from .tree import Entry, Tree
 UPSTREAM = "@upstream"
 """Suffix of a registry's path that selects TELEVAL's own rules.
 
-Under these rules, reversed speakers make the previous turn the reference, and judges'
-scores are integers.
+Under these rules, judges' scores are integers. If the speakers are reversed, the
+previous turn is the reference.
 """
 OURS = "assay.dialects.televal."
 UNNEEDED: Mapping[str, frozenset[str]] = {
@@ -53,7 +53,7 @@ class TaskBuilder:
     tree: Tree
     era: Era | None = None
     roles: frozenset[str] = frozenset()
-    """Roles of helper models that the run assigns. With `judge` among them, keys in the YAML file are ignored."""
+    """Roles of helper models that the run sets. If `judge` is one of them, API keys in the YAML file are ignored."""
     models: dict[str, GuestModel] = field(default_factory=dict)
     is_upstream: bool = False
 
@@ -249,9 +249,9 @@ class TaskBuilder:
     ) -> Any:
         """Return assay's scorer for a built-in evaluator, or None if the evaluator itself must be called.
 
-        It must be called if it is the user's own, a judge with keys in the YAML file,
-        one that funasr can run here, or, under upstream's rules, one that compares
-        text.
+        The evaluator itself is called if it is the user's own, if it is a judge with
+        API keys in the YAML file, or if funasr can run it here. Under upstream's rules,
+        it is also called if it compares text.
         """
         if kind is LLMScorer:
             has_keys = bool(known_secrets(expand(entry.args)))

@@ -35,7 +35,7 @@ class Dialogue:
     own_history: bool = True
     era: Era = "newest"
     audio: list[str | None] = field(default_factory=list)
-    """The path of the user's audio clip for each round, converted for the model; by default the path in the data."""
+    """For each round, the path of the user's audio clip after conversion. Without one, the original is used."""
     answers: list[Record] = field(default_factory=list)
     cache: Record = field(default_factory=dict)
     inferred: Any = None
@@ -111,7 +111,7 @@ class Dialogue:
 
 
 def _history_of(answer: Fields) -> object:
-    """Return an answer as it appears in the history: the model's field `his`, or else the text."""
+    """Return an answer as the next rounds see it: the model's field `his` or, if it is not set, the text."""
     if answer.get("his") is not None:
         return answer["his"]
     return answer["pred"]

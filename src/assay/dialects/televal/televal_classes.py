@@ -75,10 +75,7 @@ class Classes:
             raise UsageError(message, where=entry.at("class")) from error
 
     def file_of(self, entry: Entry) -> Path | None:
-        """Return the user's file that defines an entry's class.
-
-        Return None for a class of assay or of an installed package.
-        """
+        """Return the user's file that defines an entry's class. None if the class is not in a file of the user."""
         module = entry.cls.rpartition(".")[0]
         return self._defining_file(entry.cls) or self._user_file(module)
 
@@ -153,10 +150,11 @@ class Classes:
         return self.root.joinpath(*module.split("."))
 
     def _defining_file(self, path: str) -> Path | None:
-        """Return the file of a class given by its package, as in TELEVAL's document: `src.models.MyModel`.
+        """Return the file of a class that is given by its package: `src.models.MyModel`, as in TELEVAL's document.
 
-        The package's own `__init__.py` comes first, then the module of that name, then
-        the only module that defines it.
+        The package's own `__init__.py` takes precedence. Otherwise the file is the
+        module with the name of the class, or else the only module that defines the
+        class.
         """
         package, _, attribute = path.rpartition(".")
         folder = self._folder(package)

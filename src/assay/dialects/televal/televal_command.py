@@ -399,7 +399,10 @@ def _refuse_foreign_file(
     label: str,
     tree: Tree,
 ) -> None:
-    """Raise if another task wrote the prediction file that is named after the dataset, and this task never ran."""
+    """Raise if the prediction file that is named after the dataset was written by another task.
+
+    This is certain only if that task has a run here and this task has none.
+    """
     if file == folder.file("prediction", label) or folder.run(task).is_dir():
         return
     writers = [
@@ -422,7 +425,7 @@ def _reason_for_doubt(
     dataset: str,
     tree: Tree,
 ) -> str:
-    """Return why another task may have written a prediction file; empty if nothing suggests it."""
+    """Return a note if another task may have written a prediction file, otherwise an empty string."""
     others = _sharing(tree, task, dataset)
     if others and file.stem == dataset and dataset != task:
         tasks = ", ".join([task, *others])

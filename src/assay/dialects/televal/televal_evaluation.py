@@ -7,7 +7,7 @@ A user's evaluator judges each prediction line as soon as its answer arrives:
     read_result            makes a score of the dictionary that the evaluator returns
     combine_rounds         makes one score of the scores of all rounds
 
-An evaluator written for one prediction (`@parallel_batch`) runs in `max_workers` threads. One written for lists gets
+An evaluator that takes one prediction (`@parallel_batch`) runs in `max_workers` threads. One that takes lists gets
 the batches of the prediction file: with `batch_size` 8, the line with index 19 is judged together with 16 to 23.
 """
 
@@ -34,7 +34,7 @@ from .televal_secrets import without_secrets
 COUNTS = {"ref_len": "N", "subs": "S", "dele": "D", "inse": "I"}
 """For each count of an error rate: its name in TELEVAL, and its name in assay's scorers."""
 Line = tuple[str, Fields]
-"""The id of a sample, and its prediction line."""
+"""The counts that an error rate is made of: TELEVAL's name -> the name in assay's scorers."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Evaluation:
     """The evaluator's class. A change of its code makes stored scores outdated."""
     args: Fields
     build: Callable[[], object] = field(compare=False)
-    """Creates the evaluator. Called when the first answer arrives."""
+    """Creates the evaluator when the first answer arrives."""
     columns: Columns = field(compare=False)
     summarizers: tuple[object, ...] = field(default=("mean",), compare=False)
     batch_size: int = 1
     """Number of lines in one call to an evaluator that takes lists; 1 for an evaluator that takes one prediction."""
     batches_of: str = ""
-    """Digest of the prediction file, for an evaluator that takes lists.
+    """Digest of the prediction file. Used only if the evaluator takes lists.
 
     A changed line may change the scores of its whole batch.
     """
@@ -109,9 +109,9 @@ class Evaluation:
 class Worker:
     """Calls one evaluator with the parallelism that it declares.
 
-    An evaluator written for lists gets the batches of the prediction file, which are
-    the same in every run. A score that depends on its batch can therefore be
-    reproduced. If not all lines are known yet, the evaluator gets one line at a time.
+    If the evaluator takes lists, it gets the batches of the prediction file. These are
+    the same in every run, so a score that depends on its batch can be reproduced. While
+    some lines are not known yet, the evaluator gets one line at a time.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Worker:
         evaluate: Function,
         line: Fields,
     ) -> object:
-        """Call an evaluator that is written for one prediction."""
+        """Call an evaluator that takes one prediction."""
         with self._rule.kept():
             return evaluate(
                 self._evaluator,
@@ -199,7 +199,7 @@ class Worker:
             )
 
     def _judge_lines(self, lines: Sequence[Fields]) -> Sequence[object]:
-        """Call an evaluator that is written for lists. Raise unless it returns one result for each line."""
+        """Call an evaluator that takes lists. Raise unless it returns one result for each line."""
         preds = [line.get("pred") for line in lines]
         refs = [line.get("ref") for line in lines]
         infos = [info_of(line) for line in lines]
@@ -289,7 +289,7 @@ class BuiltIn(GivenModels, LikeInner):
         compare=False,
         repr=False,
     )
-    """Builds the dictionary of TELEVAL's evaluator from a score; None if result lines do not need it."""
+    """Makes the dictionary of TELEVAL's evaluator from a score. None if result lines do not include it."""
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -165,11 +165,10 @@ def results_of(
     keep_meta_info: bool,
     is_upstream: bool = False,
 ) -> list[Record]:
-    """Return the result lines of a run: the columns of each prediction and the evaluator's verdict.
+    """Return one result line for each prediction: the prediction's columns and the evaluator's verdict.
 
-    The verdict takes precedence over columns of the same name. Under upstream's rules,
-    a line is the evaluator's dictionary with the other columns of the prediction, which
-    take precedence.
+    If a column and the verdict have a field of the same name, the verdict's value is
+    used. Under upstream's rules, the column's value is used instead.
     """
     scores = {record.id: record for record in reader.scores(task.name, model, scorer)}
     lines = []
@@ -190,8 +189,8 @@ def results_of(
 def _verdict(record: ScoreRecord) -> Fields:
     """Return the fields of a result line that describe the score.
 
-    They are the evaluator's result dictionary if there is one. Otherwise they are the
-    score, or the outcome and the reason for a row without one.
+    These are the evaluator's own dictionary, if it returned one. Otherwise they are
+    `score` or, for a failed row, the outcome and the error.
     """
     if "result" in record.details:
         result: Fields = record.details["result"]
@@ -284,7 +283,7 @@ class ReadLine:
 
 
 def _unanswered_sample(row: Fields) -> Sample:
-    """Return a sample for a row that the model did not answer. Raise `DataError` if the row itself was unusable."""
+    """Return a sample for a row without an answer. If the row itself was unusable, raise its `DataError` again."""
     failure = row[UNANSWERED]
     if failure["outcome"] == "data_error":
         raise DataError(failure["error"])
@@ -313,7 +312,7 @@ def unanswered_rows(
     run: Path,
     file: Path,
 ) -> list[Record]:
-    """Return a row for each sample that the inference run did not answer or that the prediction file lacks."""
+    """Return a row for each sample that has no line in the prediction file, with its error."""
     if not run.is_dir():
         return []
     keys = {str(row.get("key")) for row in _rows_of(file) if isinstance(row, Mapping)}

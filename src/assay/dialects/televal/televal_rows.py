@@ -42,11 +42,11 @@ SPOKEN = "televal"
 STRUCTURE = "televal_structure"
 """Name of the sample field for the structure that the template rendered. Set only under upstream's rules."""
 AUDIO_FIELD = "televal_sound"
-"""Name of the sample field for the folder and file name of the model's audio clip, without `_pred.wav`."""
+"""Name of the sample field for the audio clip's path: folder and file name, without `_pred.wav`."""
 KEY = "televal_key"
 """Name of the sample field for the row's key as upstream writes it. The sample's id may differ, to be unique."""
 PLACE = "televal_place"
-"""Column with a row's unique id and its number in the batch. Set only under upstream's rules."""
+"""Column with the unique id of a row and its index in the batch. Set only under upstream's rules."""
 SWITCHES = "televal_switches"
 """Name of the sample field for the task's switches, such as `reverse_spkr`, that differ from their defaults."""
 LINE = "televal_line"
@@ -94,7 +94,7 @@ class Reader:
     """`reverse_spkr`, `use_model_history`, `save_latest_only`, if they differ from their defaults."""
     rule: Rule = PLAIN_RULE
     is_streamed: bool = False
-    """True if the rows are not prepared yet, so that the reader restores tuples and extracts audio clips."""
+    """True if the reader must prepare the rows: restore tuples and extract audio clips."""
     label: str = ""
     """Name of the folder for the model's audio clips, used under upstream's rules."""
 
@@ -108,7 +108,7 @@ class Reader:
         rule: Rule = PLAIN_RULE,
         label: str = "",
     ) -> "Reader":
-        """Create a reader from a dataset and a template of the registry.
+        """Create a reader for the rows of a dataset, which a template renders.
 
         A user's own template class needs only the method `load`.
         """
@@ -252,8 +252,8 @@ class Reader:
     ) -> Audio:
         """Return the audio clip at a path.
 
-        A relative path is searched in the registry's parent folder, the working folder
-        and the folder of the data.
+        A relative path is tried in the registry's parent folder, in the working folder,
+        and in the data's folder.
         """
         if path in clips:
             return clips[path]

@@ -54,7 +54,7 @@ def holds_key(args: object) -> bool:
 
 
 def hidden(args: object) -> Any:
-    """Return an entry's arguments for records, with keys redacted and `${env:NAME}` unchanged."""
+    """Return an entry's arguments as a run records them: keys are redacted, and `${env:NAME}` is unchanged."""
     return redact_options(_with_references(args))
 
 
@@ -63,7 +63,7 @@ def _with_references(
     *,
     is_key: bool = False,
 ) -> Any:
-    """Replace names of variables by `${env:NAME}` in arguments for keys."""
+    """Replace the plain name of an environment variable with `${env:NAME}`, only in arguments that hold keys."""
     if isinstance(value, Mapping):
         return {
             name: _with_references(

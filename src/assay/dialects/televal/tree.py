@@ -28,9 +28,9 @@ LINKS: Mapping[str, tuple[str, ...]] = {
     "infer_task": ("dataset", "template", "model", "eval_task"),
     "eval_task": ("evaluator", "summarizer"),
 }
-"""For each kind of entry, the arguments that refer to other entries. Such an argument's name is their kind."""
+"""For each kind of entry, the arguments that refer to other entries. The argument `model` refers to a `model` entry."""
 OFFLINE_LINKS: Mapping[str, str] = {"llm_name": "model", "template": "template"}
-"""Arguments of an offline judge that refer to entries, each with the kind of these entries."""
+"""Arguments of an offline judge that refer to other entries, each with the kind of the other entry."""
 PARTS = ("class", "args")
 """The keys of an entry in a YAML file."""
 MERGE = "tag:yaml.org,2002:merge"
@@ -54,7 +54,7 @@ class Entry:
     """The line numbers of `class` and of each argument in the YAML file."""
 
     def at(self, part: str = "") -> str:
-        """Return `file:line` of the entry, or of one of its parts, such as `class` or an argument."""
+        """Return `file:line` of this entry. With `part`, return the line of `class` or of an argument."""
         return f"{self.file}:{self.lines.get(part, self.line)}"
 
 
@@ -91,7 +91,7 @@ class Tree:
         entry: Entry,
         skipped: Collection[str] = (),
     ) -> tuple[list[Entry], list[AssayError]]:
-        """Return the entries to which an entry links, and an error for each link to an entry that does not exist."""
+        """Return the entries that this entry links to, and one error for each broken link."""
         links = {argument: argument for argument in LINKS.get(entry.kind, ())}
         if entry.kind == "evaluator" and entry.cls.endswith(".LLMOfflineScorer"):
             links |= OFFLINE_LINKS
@@ -113,9 +113,9 @@ class Tree:
         entries: Iterable[Entry],
         skipped: Collection[str] = (),
     ) -> tuple[list[Entry], list[AssayError]]:
-        """Return the entries and all entries that they link to, directly or not, with an error for each broken link.
+        """Return the entries and all that they link to, directly or indirectly, with an error for each broken link.
 
-        For an infer_task, links in the arguments in `skipped` are not followed.
+        For an infer_task, the links in the arguments `skipped` are not followed.
         """
         reached: dict[tuple[str, str], Entry] = {}
         faults: list[AssayError] = []

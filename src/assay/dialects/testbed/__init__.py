@@ -18,10 +18,10 @@ def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """Return the tasks of a testbed file in upstream's contexts.
+    """Return the tasks of a testbed file, with few-shot examples chosen as upstream does.
 
-    Rows are cut into chunks. The last row of each is the question to the model; the
-    others are its examples (shots).
+    Rows are cut into chunks. The last row of each chunk is the question to the model;
+    the others are its examples (shots).
     """
     from . import chunks
 

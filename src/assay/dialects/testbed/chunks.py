@@ -1,10 +1,11 @@
-"""Upstream's contexts: rows are cut into chunks of shots and one query. An incomplete last chunk is dropped.
+"""Few-shot examples as in upstream: rows are cut into chunks of shots and one query.
 
-The number of queries therefore depends on the number of shots: for 1000 rows, 0, 1, 4
-and 8 shots give 1000, 500, 200 and 111 queries. With shots from another split, the k-th
-query gets the k-th chunk of that split as its shots, as long as there are chunks. This
-is never the default, because scores for different numbers of shots are then about
-different questions. The testbed's published numbers were measured this way.
+An incomplete last chunk is dropped. The number of queries therefore depends on the
+number of shots: for 1000 rows, 0, 1, 4 and 8 shots give 1000, 500, 200 and 111 queries.
+If the shots come from another split, the k-th query gets the k-th chunk of that split,
+until the chunks run out. assay does not do this by default, because scores for
+different numbers of shots are then about different questions. The testbed's published
+numbers were measured this way.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ UPSTREAM = "@upstream"
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks of a testbed file in upstream's contexts, including those of a loader in the file."""
+    """Return the tasks of a testbed file, with rows cut into chunks as in upstream."""
     with following("testbed", FOLLOWED):
         return [_chunked(task, run) for task in planning.tasks(reference, run)]
 
@@ -62,11 +63,11 @@ def _chunked(task: Task, run: RunOptions) -> Task:
 
 @dataclass(eq=False)
 class Chunks:
-    """Consecutive rows of a task in groups of `num`, as ICLTestbed cuts them: solved examples, and a query as the last.
+    """Consecutive rows in groups of `num`, as ICLTestbed cuts them. The last row of a group is the query.
 
-    A task uses one object in two ways: as its dataset, which yields the queries, and as
-    the function that returns the examples of a query. `--data` and the split of the run
-    are already applied.
+    The other rows are its solved examples. A task uses the same object as its dataset,
+    which yields the queries, and as the function that returns the examples of a query.
+    `--data` and the split of the run are already applied.
     """
 
     task: Task
@@ -78,11 +79,11 @@ class Chunks:
         return f"chunks of {self.num} and a query"
 
     def reading_from(self, data: str | None) -> "Chunks":
-        """Return this object, because `--data` is already applied."""
+        """Return this object unchanged. Its rows already come from `--data`."""
         return self
 
     def of_split(self, split: str | None) -> Rows:
-        """Return all queries, because the split of the run is already applied."""
+        """Return all queries. They already come from the split of the run."""
         return Rows(self.queries, self.task.name)
 
     def shown(self) -> list[Sample]:
@@ -104,7 +105,7 @@ class Chunks:
 
     @cached_property
     def queries(self) -> list[Sample | DataError]:
-        """The queries. Each is the last row of a chunk; if shots come from another split, it is simply the next row."""
+        """The last row of each chunk. If the shots come from another split, a query is simply the next row."""
         rows = self._rows(self.run.split)
         num = self.num
         split_of_shots = self.task.fewshot.split
@@ -125,7 +126,7 @@ class Chunks:
         shots: Sequence[Sample | BadSample],
         query: Sample | BadSample,
     ) -> Sample | DataError:
-        """Store the shots of a query, and return the query; or an error if one of the rows cannot be read."""
+        """Store the shots of a query, and return the query. If one of the rows cannot be read, return an error."""
         good_shots = []
         for row in (*shots, query):
             if isinstance(row, BadSample):

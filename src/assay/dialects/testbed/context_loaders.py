@@ -16,10 +16,10 @@ from ...templates.pick import shuffled
 
 
 class ConcatSampler:
-    """Joins the samplers of several datasets: yields the row numbers of one context at a time.
+    """Joins the samplers of several datasets. Yields a list of row numbers for each context.
 
-    Rows are numbered across all datasets, one dataset after the other. The sizes of the
-    datasets are cumulative sums.
+    With `cumulative_dataset_sizes`, rows are numbered across all datasets, one dataset
+    after the other.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ PASSED_ON = frozenset(
 """Options of torch's loader that affect only how rows are fetched. They are accepted but have no effect."""
 
 MADE: list[Any] = []
-"""Every context loader in order of creation. It shows which loaders were created while a file ran."""
+"""All context loaders in order of creation. assay uses it to find those that a user's file created."""
 
 Collate = Callable[[list[list[Any]]], Any]
 """A user's function that receives a batch of contexts."""
@@ -209,7 +209,7 @@ class ContextLoader:
 
 
 def _chunks(sampler: Iterable[Any], size: int) -> Iterator[list[int]]:
-    """Yield the sampler's indices in lists of `size`. An incomplete last list is dropped."""
+    """Yield the sampler's indices in lists of `size`. If the last list is incomplete, drop it."""
     chunk: list[int] = []
     for entry in sampler:
         is_list = isinstance(entry, (list, tuple))
@@ -284,7 +284,7 @@ def _chunks_of_dataset(
 ) -> object:
     """Return a sampler of one dataset that yields lists of `size` row numbers.
 
-    A sampler that yields such lists already is returned unchanged.
+    If the given sampler already yields such lists, return it unchanged.
     """
     from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 

@@ -75,10 +75,10 @@ def _text_messages(turns: list[Any]) -> tuple[Message, ...] | None:
 
 
 def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None:
-    """Return the answer of a row: the text of the messages that are in `solved` but not in `query`.
+    """Return the answer of a row, which is the text in `solved` that is missing in `query`.
 
-    `solved` is the row as an example, `query` the row as a query. Return `None` if no
-    text is added.
+    `solved` contains the messages of the row as an example, `query` those of the row as
+    a question. If they have the same text, return `None`.
     """
     more = [
         message.text
@@ -110,9 +110,9 @@ def before_stop(
 
 
 def pieces_of(turn: Fields) -> Sequence[object]:
-    """Return the content of a message as a list of its parts, or with its only text.
+    """Return the content of a message as a list of parts. A string becomes a list with one entry.
 
-    The list is empty for a message without content.
+    A message without content gives an empty list.
     """
     content = turn.get("content", ())
     return content if isinstance(content, (list, tuple)) else (content,)
@@ -177,8 +177,8 @@ def as_image(
 ) -> Image | None:
     """Convert a cell (PIL, path, bytes, base64 or `{"bytes", "path"}`) to an image; None for any other cell.
 
-    A PIL image that was opened and not changed is passed on as its file, so that the
-    original bytes are used.
+    For a PIL image that was opened from a file and not changed, the bytes of the file
+    are kept.
     """
     if isinstance(value, Media):
         return value if isinstance(value, Image) else None

@@ -52,7 +52,7 @@ def prepare_dataloader(
     sampler: object = None,
     **options: Any,
 ) -> object:
-    """Return a loader of batches of contexts, each of `num_shots + 1` rows with the query last.
+    """Return a loader that yields batches of contexts. A context has `num_shots + 1` rows; the last is the query.
 
     Without samplers, each row of the last dataset is the query once, for any number of
     shots. Under upstream's rules, rows are cut into chunks in order.
@@ -166,11 +166,11 @@ def prepare_input(
     batch: Sequence[Sequence[Row]],
     instruction: str | None = None,
 ) -> object:
-    """Return the conversations of a batch of contexts; a tuple with the retrievers' extra outputs if there are any.
+    """Return the conversations of a batch of contexts. If retrievers also return images, return a tuple with them.
 
-    `dataset_name` is one name; a list with a name for each context; a list with a name
-    for each row of a context; or a list of lists, which is needed if there are as many
-    contexts as rows in a context.
+    `dataset_name` may be one name for all rows, a list with a name for each context, or
+    a list with a name for each row of a context. If both numbers are equal, a list of
+    lists is required.
     """
     follows_upstream = is_upstream("testbed")
     names_of = _names_as_upstream if follows_upstream else _names_by_row
@@ -201,7 +201,7 @@ def _with_extras(
     conversations: list[list[Any]],
     extras: list[list[tuple[Any, ...] | None]],
 ) -> object:
-    """Return the conversations. If retrievers also return images or other values, add one list for each such value."""
+    """Return the conversations. If retrievers return further values such as images, add a list of them for each."""
     sizes = {None if rest is None else len(rest) for row in extras for rest in row}
     if is_upstream("testbed"):
         # Upstream checks only the first context, and allows a mix of rows with and without extras.
@@ -225,10 +225,10 @@ def _names_as_upstream(
     dataset_names: Any,
     batch: Sequence[Sequence[Row]],
 ) -> list[list[str]]:
-    """Return the dataset of each row by upstream's rule.
+    """Return the dataset name of each row by upstream's rule.
 
-    A list has one dataset for each context. Upstream nevertheless requires as many
-    entries as a context has rows.
+    A list has one name for each context. However, upstream requires the length of the
+    list to be the number of rows in a context.
     """
     if isinstance(dataset_names, str):
         names = [dataset_names] * len(batch)

@@ -25,7 +25,8 @@ def register_dataset_retriever(
 ) -> Function:
     """Register `retriever(item, is_last)`, which turns a row into a conversation.
 
-    Used as a decorator, or with the function as second argument, as the first revisions of the testbed do.
+    Use it as a decorator. As in the testbed's first revisions, the function may also be
+    the second argument.
     """
     takes = ("item", "is_last")
     register = partial(_register, "retriever", dataset_name, takes)
@@ -36,9 +37,9 @@ def register_postprocess(
     dataset_name: str,
     postprocess: Function | None = None,
 ) -> Function:
-    """Register `postprocess(text)`, which converts a prediction for comparison.
+    """Register `postprocess(text)`, which prepares a prediction for the comparison with the target.
 
-    Used as a decorator, or with the function as second argument.
+    Use it as a decorator, or pass the function as the second argument.
     """
     register = partial(_register, "postprocess", dataset_name, ("text",))
     return register if postprocess is None else register(postprocess)
@@ -50,7 +51,7 @@ def _register(
     takes: tuple[str, ...],
     function: Function,
 ) -> Function:
-    """Register a function. Raise if it does not have exactly the parameters in `takes`."""
+    """Register a function for a dataset. Raise if the number of its parameters is wrong."""
     count = len(inspect.signature(function).parameters)
     if count != len(takes):
         required = f"{len(takes)}: ({', '.join(takes)})"
@@ -75,10 +76,10 @@ def split_generators(
     type_split_file_dict: Mapping[str, Fields],
     verbose: bool = True,
 ) -> list[Any]:
-    """Return the split generators of a loading script. A split with a missing file is skipped, with a warning.
+    """Return the split generators of a loading script. If a file is missing, skip its split with a warning.
 
-    Each generator passes `split` to `_generate_examples` and, for each type of file, a
-    path `<type>_path`, which is `None` if the split has no such file.
+    Each generator passes `split` to `_generate_examples`, and a path `<type>_path` for
+    each type of file. The path is `None` if the split has no such file.
     """
     import datasets
 

@@ -113,7 +113,7 @@ def _of_split(
     split: str,
     streams: bool,
 ) -> object:
-    """Return the rows of a split, of a part such as `validation[:10%]`, or of several of these joined by `+`."""
+    """Return the rows for a split expression: `train`, `validation[:10%]`, or several parts joined by `+`."""
     import datasets
 
     chosen = [_part(data, part.strip(), streams) for part in split.split("+")]

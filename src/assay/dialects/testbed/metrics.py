@@ -25,7 +25,7 @@ METRIC_FOLDERS = (
 
 
 def _metric_file(name: str, near: Sequence[Path]) -> Path | None:
-    """Return the file of a metric, given by its path or by its name. A name is searched below the folders in `near`."""
+    """Return the file of a metric, which is given by its path or name. Names are searched below the folders `near`."""
     path = Path(name).expanduser()
     if "/" in name or path.suffix == ".py":
         file = path
@@ -47,9 +47,9 @@ def find_metric(
     near: Sequence[Path],
     reading: Reading,
 ) -> "FolderMetric | None":
-    """Return a user's metric, given by its path or by its name; None if there is none.
+    """Return a user's metric, given by its path or name, or None.
 
-    A name is searched below the folders in `near`.
+    Names are searched below the folders in `near`.
     """
     file = _metric_file(name, near)
     return None if file is None else FolderMetric(str(file), reading)
@@ -156,8 +156,8 @@ class FolderMetric:
     def _reference(self, sample: Sample, shape: object) -> object:
         """Return the reference of a sample in the form that the metric declares.
 
-        The form is a list of all references, or else the target, cut and post-processed
-        like a prediction.
+        If the metric declares a list, return all references. Otherwise return the
+        target, which is cut and post-processed like a prediction.
         """
         if is_list(shape):
             several = _several(sample)
@@ -173,9 +173,9 @@ class FolderMetric:
 
 
 def _several(sample: Sample) -> list[Any] | None:
-    """Return the several references of a row: its targets, the annotators' answers, or the captions.
+    """Return the list of references of a row: its targets, the annotators' answers, or the captions.
 
-    Return None if the row has no list of references.
+    Return None if the row has no such list.
     """
     cells = [sample.target]
     for column in REFERENCE_LISTS:

@@ -61,7 +61,7 @@ class Family(ModelBase):
         )
 
     def _assay_own_template(self, names: str) -> str:
-        """Return the model's own chat template. Warn that the model is not among the known `names`."""
+        """Return the model's own chat template, with a warning that the model is none of `names`."""
         warnings.warn(
             f"{self.model_name!r} is none of {names}: its own chat template is used; set `prompt_template`, or"
             " `model_name` to one of these",
@@ -118,9 +118,9 @@ class Idefics(Family):
 
 
 def _interleaved(index: int, prompt: str, images: Sequence[Any]) -> list[Any]:
-    """Return the texts and the images of a prompt in turns. `index` is that of the prompt, for errors.
+    """Split a prompt at its images: `"A <image> B"` becomes `["A ", image, " B"]`.
 
-    `"A <image> B"` becomes `["A ", image, " B"]`.
+    `index` is the prompt's number in error messages.
     """
     *texts, last = prompt.split("<image>")
     if len(texts) != len(images):

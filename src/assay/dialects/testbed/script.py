@@ -31,7 +31,7 @@ from .testbed_loading import only_class
 
 CACHE = Path("~/.cache/assay/scripts")
 MOST_GROWTH, SMALL = 200, 1 << 30
-"""Maximum factor by which unpacking an archive may multiply its size, if the result is larger than `SMALL` bytes."""
+"""Limits for unpacking an archive: a result above `SMALL` bytes may be at most `MOST_GROWTH` times the archive."""
 
 
 class Downloads:
@@ -197,7 +197,7 @@ class ScriptData:
         repr=False,
         compare=False,
     )
-    """Copies of this object for other data folders and options, by `FOLDER?option=value`."""
+    """Copies of this object that read other data, by `FOLDER?option=value`."""
 
     def reading_from(self, data: str | None) -> "ScriptData":
         """Return a copy of this object with another data folder and options, given as `FOLDER?option=value`."""
@@ -213,7 +213,11 @@ class ScriptData:
         return self._elsewhere[data]
 
     def of_split(self, split: str | None) -> "ScriptRows":
-        """Return the rows of a split; by default the validation or test split, or else the first one with rows."""
+        """Return the rows of a split.
+
+        If `split` is None, choose the first split with rows. Validation and test splits
+        are tried first.
+        """
         if split is not None:
             return ScriptRows(self, self.split_name(split))
         preferred = [name for name in PREFERRED if name in self.splits]

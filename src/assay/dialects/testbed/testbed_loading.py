@@ -23,7 +23,7 @@ from .context_loaders import MADE
 from .data_registry import REGISTERED, SHIPPED
 
 SHARED = {name: real for name, real in NAMES.items() if name != "testbed"}
-"""assay's modules for files inside a tree called `testbed`. Other modules in such a tree are the user's."""
+"""Modules of assay that files in a tree called `testbed` import. All other modules of the tree are the user's."""
 
 
 @dataclass
@@ -156,7 +156,7 @@ def known_retriever(
     name: str,
     retrievers: Mapping[str, Function],
 ) -> Function | None:
-    """Return the retriever of a dataset: the file's own, or else a shipped one.
+    """Return the retriever of a dataset: the one in the user's file or, if there is none, the shipped one.
 
     Retrievers that other files registered are never used.
     """
@@ -182,10 +182,10 @@ def register_nearby(name: str, is_known: bool) -> None:
 
 
 def register_folder(folder: Path, is_known: bool) -> None:
-    """Run the `__init__.py` of a dataset's folder.
+    """Run the `__init__.py` of a dataset's folder, which registers the dataset's functions.
 
-    If a package that it imports is missing and the dataset is known, keep the functions
-    already registered.
+    If it imports a missing package and the dataset is already known, keep the functions
+    that are already registered.
     """
     start = (folder / "__init__.py").resolve()
     key = (start, is_upstream("testbed"))

@@ -52,7 +52,7 @@ class WhiteBox(Module):  # type: ignore[misc]
     processor: Any
 
     def __getattr__(self, name: str) -> Any:
-        """Look up attributes in the wrapped model that neither this class nor torch's module has."""
+        """Return an attribute of the wrapped model if the model base class does not have it."""
         if Module is not object:
             try:
                 return super().__getattr__(name)
@@ -206,7 +206,7 @@ def _check_parameters(
     name: str,
     skip: int = 0,
 ) -> None:
-    """Raise unless a replacement's parameters, after the first `skip`, begin with those of the original."""
+    """Raise if a replacement's parameters do not start with those of the original. `skip` ignores its first ones."""
     before = list(inspect.signature(old).parameters)
     after = list(inspect.signature(new).parameters)[skip:]
     if before != after[: len(before)]:
@@ -413,9 +413,10 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
     """The same method under the misspelled name in the testbed's how-to document."""
 
     def _assay_template(self, prompt_template: str | None) -> tuple[str | None, bool]:
-        """Return the template to render with, and True if it is the processor's own.
+        """Return the template to render with, and whether it is the processor's own.
 
-        The template is None if the processor chooses among several of its own.
+        The template is None if the processor has several templates and chooses one
+        itself.
         """
         template = self.prompt_template if prompt_template is None else prompt_template
         if template is not None:
@@ -442,7 +443,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
 
     @property
     def _assay_is_bare(self) -> bool:
-        """Return True if the class defines no template. Its processor may still have one."""
+        """True if the class does not define a prompt template. The processor's own template is then used."""
         return type(self).default_prompt_template is ModelBase.default_prompt_template
 
     _assay_uses_own_template = _assay_is_bare
@@ -482,7 +483,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         return rendered
 
     def _assay_holders(self) -> list[Any]:
-        """Return the objects that may have a chat template: the processor, and its tokenizer if it has one."""
+        """Return the objects that may have a chat template: the processor and, if it has one, its tokenizer."""
         processor = self.processor
         has_tokenizer = hasattr(processor, "tokenizer")
         return [processor, processor.tokenizer] if has_tokenizer else [processor]

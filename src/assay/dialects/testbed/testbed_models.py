@@ -121,7 +121,7 @@ def adapt(
 
 
 class _Adapter:
-    """The object that answers batches of requests for `FunctionModel`."""
+    """Wraps a user's model class for `FunctionModel`, which passes it batches of requests."""
 
     build: Any
     """The user's class, or a function that creates the user's object."""

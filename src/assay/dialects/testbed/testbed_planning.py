@@ -52,10 +52,10 @@ class RetrievedTask(Task):
     """A task whose scorers may be the user's own `evaluate` metrics, given by name."""
 
     find: Callable[[str], FolderMetric | None] | None = None
-    """Function that returns the user's metric for a name, or `None`."""
+    """Function that finds a user's metric by name, or returns `None`."""
 
     def but(self, **changes: Any) -> "RetrievedTask":
-        """Return a copy with some fields changed. Names of scorers are first looked up among the user's metrics."""
+        """Return a copy with some fields changed. In `scorers`, a name of a user's metric becomes the metric."""
         if self.find is not None and "scorers" in changes:
             changes["scorers"] = tuple(
                 (isinstance(scorer, str) and self.find(scorer)) or scorer
@@ -258,9 +258,9 @@ def _task(
     run: RunOptions,
     **fields: Any,
 ) -> RetrievedTask:
-    """Return the task of a registered dataset. Its scorer applies the dataset's postprocessing function.
+    """Return the task of a registered dataset, whose scorer applies the dataset's postprocessing function.
 
-    Predictions are first cut at the stop words of the run.
+    Before that, predictions are cut at the stop words of the run.
     """
     postprocess = loaded.postprocesses.get(registered)
     is_shipped = registered in SHIPPED and registered not in loaded.retrievers
@@ -308,9 +308,9 @@ def _data(
 
 
 def _check_reading(task: Task, run: RunOptions) -> None:
-    """Raise if a postprocessing function maps all answers in the data to one result.
+    """Raise if a postprocessing function maps all answers in the data to the same value.
 
-    Wrong predictions would be scored as correct.
+    With such a function, wrong predictions would also be scored as correct.
     """
     accuracy = task.scorers[0]
     postprocess = accuracy.reading.postprocess

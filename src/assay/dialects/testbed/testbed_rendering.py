@@ -72,10 +72,10 @@ def arranged(
     *,
     asks: bool,
 ) -> list[Record]:
-    """Move the model's turn to the end of a conversation. With `asks`, add this turn if it is missing.
+    """Move the model's turn to the end of a conversation. With `asks`, add the turn if it is missing.
 
-    An added turn has the role that ended earlier rounds, otherwise the assistant's, and
-    never that of the last message.
+    The role of an added turn is that of the model in earlier rounds, or else
+    `assistant`. It always differs from the role of the last message.
     """
     messages = [dict(message) for message in query_last(conversation)]
     if asks and all("content" in message for message in messages):
@@ -121,7 +121,7 @@ def lost(
     conversation: Conversation,
     text: str,
 ) -> list[str]:
-    """Return the parts of a conversation's text that are missing from its rendering."""
+    """Return the texts of a conversation that its rendering `text` does not contain."""
     missing = []
     for message in conversation:
         for piece in _texts(message):
@@ -161,7 +161,7 @@ def _part(piece: object) -> Fields:
 
 
 def _as_texts(message: Fields) -> Fields:
-    """Return a message with its content as one string. A list with images stays a list."""
+    """Return a message whose text parts are joined to one string. If it has images, its parts stay a list."""
     if "content" not in message:
         return message
     parts = [_part(piece) for piece in pieces_of(message)]

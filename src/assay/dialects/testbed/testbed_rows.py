@@ -101,11 +101,11 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class ToSample:
-    """Converts a row to a sample. Its target is the text that the retriever adds when the row is a solved example."""
+    """Converts a row to a sample. The target is the answer that the retriever writes into a solved example."""
 
     retrieval: Retrieval
     column: str | None = None
-    """The column with the target. If None, the target is the text that the retriever adds in a solved example."""
+    """The column with the target. If None, the retriever's answer for the row is the target."""
 
     def __call__(self, row: Fields) -> Sample:
         query = self.retrieval.messages(row, is_last=True)
@@ -118,9 +118,9 @@ class ToSample:
         return Sample("", "" if has_media else query, target, (), row)
 
     def _shown_answer(self, row: Fields, query: tuple[Message, ...]) -> str | None:
-        """Return the answer in a row's conversation as a solved example.
+        """Return the answer that a row's conversation contains if the row is a solved example.
 
-        Return `None` if the retriever raises an error. Such a row is still evaluated.
+        If the retriever raises an error, return `None`. The row is still evaluated.
         """
         try:
             solved = self.retrieval.messages(row, is_last=False)
@@ -171,7 +171,7 @@ def as_template_errors(where: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Reading:
-    """Prepares text for comparison: cut at a stop word, stripped, and post-processed by the registered function."""
+    """Prepares text for comparison: cuts it at a stop word, strips it, and applies the postprocessing function."""
 
     postprocess: Callable[[str], Any] | None = None
     stop: tuple[str, ...] = ()
@@ -196,7 +196,7 @@ class Accuracy:
 
     reading: Reading
     typed: bool = False
-    """True to compare predictions with an unprocessed column value; False to post-process also the target."""
+    """True to compare with the unchanged target; False to post-process the target like a prediction."""
     name: ClassVar[str] = "accuracy"
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -72,7 +72,7 @@ _ids = count()
 
 @dataclass
 class _Handle:
-    """A handle, like those of torch's hooks, whose `remove` detaches a tracker."""
+    """Detaches a tracker by its method `remove`, like the handles of torch's hooks."""
 
     remove: Callable[[], object]
 
@@ -130,7 +130,7 @@ class TrackerBase:
 
     @property
     def auto_incre_index(self) -> bool:
-        """True if a module that runs again starts a new list; otherwise `incre_next_index` does."""
+        """True if a module that runs again starts a new list. If False, call `incre_next_index` to start one."""
         return self._counts_itself
 
     @auto_incre_index.setter
@@ -165,7 +165,7 @@ class TrackerBase:
         trackers_dict: MutableMapping[int, Any],
         extra_dict: object = None,
     ) -> None:
-        """Track these modules until `remove`, which also removes the tracker from `trackers_dict`."""
+        """Start tracking these modules. `remove` ends it, and also deletes the tracker from `trackers_dict`."""
         if not isinstance(modules, list) or not hasattr(modules[0], "forward"):
             raise TypeError(
                 f"modules should be a list of torch modules, not {modules!r}"
@@ -241,9 +241,9 @@ class GradTracker(_HookTracker):
 
 
 class LocalsTracker(TrackerBase):
-    """Records the local variables of one method of each tracked module, whenever the method returns.
+    """Records the local variables of one method of each tracked module, each time the method returns.
 
-    `get(name)` returns the recorded values.
+    `get(name)` returns the values of one variable.
     """
 
     def __init__(

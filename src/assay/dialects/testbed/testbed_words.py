@@ -69,9 +69,9 @@ def _singular(word: str) -> str:
 
 
 def _verb(base: str, word: str) -> str:
-    """Return the infinitive for a word such as `riding`, where `base` is the part before `-ing`.
+    """Return the infinitive of a word such as `riding`. `base` is the word without `-ing`.
 
-    If that part has no vowel, as in `thing`, return the word unchanged.
+    If `base` has no vowel, as in `thing`, return the word unchanged.
     """
     low = base.lower()
     if not any(letter in "aeiouy" for letter in low):

@@ -22,7 +22,7 @@ def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """Return the same tasks under ULMEvalKit's own rules: `$SEED` (default 42) seeds each prompt."""
+    """Return the same tasks under ULMEvalKit's own rules. The seed of each prompt is `$SEED` (default 42)."""
     from ..protocol import UPSTREAM, following
     from .dataset_tasks import tasks_of
 

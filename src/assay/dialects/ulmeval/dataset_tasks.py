@@ -86,9 +86,9 @@ def assay_benchmark(name: str) -> str | None:
 
 
 def upstreams_class(name: str) -> type | None:
-    """Return ULMEvalKit's own class for one of its benchmarks, if its rules were chosen, or else None.
+    """Return ULMEvalKit's own class for one of its benchmarks. None if its rules were not chosen.
 
-    Raise if there is neither a checkout of ULMEvalKit here nor an installed package.
+    Raise if no checkout of ULMEvalKit is found and the package is not installed.
     """
     if assay_benchmark(name) is None or not is_upstream("ulmeval"):
         return None
@@ -103,7 +103,7 @@ def upstreams_class(name: str) -> type | None:
 
 
 def _names(cls: Any, run: RunOptions) -> list[str]:
-    """Return the dataset names that a class declares. Without any, and with `--data`, return the class's name."""
+    """Return the dataset names that a class declares. If it declares none, use its own name with `--data`."""
     return list(cls.supported_datasets()) or ([cls.__name__] if run.data else [])
 
 
@@ -155,7 +155,7 @@ def _from_config(
 
 
 def _from_table(path: Path, run: RunOptions) -> Task:
-    """Make a task from a TSV of prompts, with or without images, that has no dataset class. It is not evaluated."""
+    """Make a task from a TSV of prompts that has no dataset class. Images are generated, but not scored."""
     from ...datasets.files import open_file
 
     if not path.is_file():
@@ -218,7 +218,11 @@ class GuestPrompt:
 
 
 def generations(cls: type, name: str) -> int:
-    """Return the number of images per prompt: the class's own, or else ULMEvalKit's for its benchmarks, or else one."""
+    """Return the number of images per prompt.
+
+    A class may set `NUM_GENERATIONS`. ULMEvalKit's benchmarks have fixed numbers. The
+    default is one.
+    """
     declared = getattr(cls, "NUM_GENERATIONS", None)
     if declared is not None:
         return int(declared)
@@ -237,7 +241,7 @@ def judge_kwargs(run: RunOptions, name: str) -> Record:
 
 
 def _own(cls: object, method: str) -> bool:
-    """Return True if a class overrides a method of ULMEvalKit's base classes."""
+    """Return True if a class defines this method itself, rather than inheriting ULMEvalKit's."""
     return getattr(cls, method, None) not in (
         getattr(TextBaseDataset, method),
         getattr(ImageBaseDataset, method),

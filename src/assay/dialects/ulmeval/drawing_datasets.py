@@ -54,7 +54,7 @@ class TableDataset(TableRows):
         return read_table(fetched_table(url, path, file_md5, other), self)
 
     def _assay_paths(self, url: str) -> tuple[Path, Path]:
-        """Return two possible paths of the table: `$LMUData/<dataset>.tsv`, and one named as in the URL."""
+        """Return two paths at which to look for the table: `$LMUData/<dataset>.tsv`, then the file name in the URL."""
         root = Path(LMUDataRoot())
         return root / f"{self.dataset_name}.tsv", root / url.split("/")[-1]
 
@@ -85,7 +85,7 @@ class TextBaseDataset(TableDataset):
         self.post_build(dataset)
 
     def _assay_paths(self, url: str) -> tuple[Path, Path]:
-        """Return two possible paths of the table: one named as in the URL, and `$LMUData/<dataset>.tsv`."""
+        """Return two paths at which to look for the table: the file name in the URL, then `$LMUData/<dataset>.tsv`."""
         named, in_url = super()._assay_paths(url)
         return in_url, named
 
@@ -215,11 +215,11 @@ DEBUG_MESSAGE = (
 
 
 def build_judge(guest: object = None, **kwargs: Any) -> object:
-    """Return the judge for a user's `evaluate`; the argument `model` selects it.
+    """Return the judge for a user's `evaluate`. The argument `model` selects it.
 
-    It is any assay model (`openai/…`, `file.py:fn`), or a model at an OpenAI endpoint.
-    Detectors and similar judges are classes of ULMEvalKit, which `guest` loads from its
-    checkout.
+    It may be any assay model (`openai/…`, `file.py:fn`) or a model at an OpenAI
+    endpoint. Detectors and similar judges are classes of ULMEvalKit. `guest` loads them
+    from ULMEvalKit's checkout.
     """
     name = kwargs.pop("model", None)
     kwargs.pop("nproc", None)

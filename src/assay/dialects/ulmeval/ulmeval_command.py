@@ -122,9 +122,10 @@ def _with_predictions(
     home: Path,
     stem: str,
 ) -> Pair:
-    """Prepare a pair of model and dataset for `--mode eval`, which calls no model.
+    """Prepare a pair of model and dataset for `--mode eval`, which makes no model calls.
 
-    If there is a new prediction file, return the pair with its answers in place of the model.
+    If there is a new prediction file, its answers replace the model in the returned
+    pair.
     """
     if isinstance(pair.model, Imported):
         return pair

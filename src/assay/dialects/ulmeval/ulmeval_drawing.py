@@ -172,7 +172,7 @@ def _turns(message: object) -> tuple[Message, ...]:
 
 
 def _with_type(entry: object) -> object:
-    """Return an entry of a message with a type: entries without one, such as system entries, get `text`."""
+    """Add `"type": "text"` to an entry without a type, such as a system entry. Return other values unchanged."""
     if isinstance(entry, Mapping) and "content" not in entry:
         return {"type": "text", **entry}
     return entry

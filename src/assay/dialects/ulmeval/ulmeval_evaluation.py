@@ -76,7 +76,7 @@ class ImageEvaluation(SetEvaluation):
         return prediction_path(folder, label, self.dataset_name, "pkl")
 
     def surroundings(self) -> Surroundings:
-        """Return the settings for `evaluate`: those that were in effect when the task was made."""
+        """Return the settings for `evaluate`. They are those that applied when the task was created."""
         return self.context
 
     def judge(self) -> str | None:
@@ -96,7 +96,7 @@ class ImageEvaluation(SetEvaluation):
         return table_digest([self.data.digest], digests)
 
     def write(self, eval_file: Path, rows: Rows) -> None:
-        """Copy the dataset's table into the run folder. The prediction file itself is written on demand."""
+        """Copy the dataset's table into the run folder. The prediction file is written only if code opens it."""
         assert self.writer is not None
         keep_table(self.data, self.writer.layout.folder)
 

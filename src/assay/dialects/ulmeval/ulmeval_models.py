@@ -1,7 +1,8 @@
-"""Adapt users' ULMEvalKit model classes to models of assay: a request has one prompt, and its n candidates are images.
+"""Adapt users' ULMEvalKit model classes to models of assay. A request has one prompt; its candidates are n images.
 
-The class is inspected without an instance and built on first use. Seeds come from the
-request's key, so the images of a prompt do not depend on those generated before.
+The class is inspected without creating an instance; the instance is built on first use.
+Seeds are derived from the request key, so the images of a prompt do not depend on those
+generated before.
 """
 
 from functools import partial
@@ -144,7 +145,8 @@ class GuestApi(ThreadedRequestModel, GuestModel):
     def answer(self, model: Any, request: Request) -> Output:
         """Return the images of one request.
 
-        If one is missing, return the failure; a retry requests only the missing ones.
+        If one cannot be generated, return the failed output. A retry generates only the
+        missing images.
         """
         entries = prompt_entries(request.prompt.messages)
         check_types(entries, model)

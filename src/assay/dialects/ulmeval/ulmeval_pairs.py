@@ -119,7 +119,7 @@ def pairs_of(settings: Settings) -> list[Pair]:
 
 
 def _registered(entries: Sequence[str]) -> dict[str, UserFile]:
-    """Load the files given by `--register`; of a folder, those of its Python files that are for ULMEvalKit."""
+    """Load the files given by `--register`. For a folder, load those of its Python files that use ULMEvalKit."""
     files: list[str] = []
     for entry in entries:
         path = Path(entry).expanduser()
@@ -178,7 +178,10 @@ def _datasets(
 
 
 def built_in(name: str) -> str | None:
-    """Return assay's benchmark for a dataset name of ULMEvalKit, or None. With ULMEvalKit's rules, return the name."""
+    """Return assay's benchmark for a dataset name of ULMEvalKit, or None.
+
+    Under ULMEvalKit's rules, return the name itself.
+    """
     if upstreams_class(name) is not None:
         return name
     return assay_benchmark(name)
@@ -189,7 +192,7 @@ def _model(
     files: Mapping[str, UserFile],
     settings: Settings,
 ) -> tuple[str, Any]:
-    """Return a model's name, and the model. For a model of assay, return its name twice."""
+    """Return the name of a model and an adapter of the user's class. For a model of assay, both are the name."""
     args = {"use_vllm": True} if settings.use_vllm else {}
     path, attribute = split_reference(entry)
     models: dict[str, tuple[Any, Path]] = {}
@@ -222,7 +225,7 @@ def _model(
 
 
 def _imported(path: Path, settings: Settings) -> Record:
-    """Return a model that answers from the `--result-file`, by its name in `--model` or else the file's stem."""
+    """Return the model that answers from `--result-file`, by the name in `--model` or else the file's stem."""
     if settings.model:
         name = settings.model[0]
     else:

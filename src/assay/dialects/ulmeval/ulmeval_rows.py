@@ -195,15 +195,12 @@ class GuestSamples(Samples):
         self.data = data
 
     def reading_from(self, data: str | None) -> "GuestSamples":
-        """Return new samples of the same dataset. `data` needs no reading, because the user's class has read it."""
+        """Return new samples of the same dataset. `data` is ignored, because the user's class has already read it."""
         return GuestSamples(self.data)
 
     @property
     def head(self) -> Head:
-        """Return the facts about all samples that other sources read from their first rows.
-
-        They do not include columns, which are known only to the user's `build_prompt`.
-        """
+        """Return what is known about the samples without reading them. Columns are unknown."""
         return Head(None, True, "unknown")
 
     def fingerprint(self) -> Record:

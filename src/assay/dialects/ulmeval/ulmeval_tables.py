@@ -94,7 +94,7 @@ def add_fault(owner: object, fault: DataError) -> None:
 
 
 def with_index(data: "DataFrame") -> "DataFrame":
-    """Return the frame with `index` as integers if all values are whole numbers, or else as strings."""
+    """Return the frame with `index` as integers. If a value is not a whole number, use strings for all."""
     texts = [str(value) for value in data["index"]]
     if all(_is_whole(text) for text in texts):
         return data.assign(index=[int(text) for text in texts])

@@ -44,7 +44,7 @@ def configured_model(
     files: Sequence[UserFile],
     where: str,
 ) -> tuple[Any, Fields, Path | None]:
-    """Return the class or factory for a model in a config, its arguments, and the user's file that defines it."""
+    """Return the class or factory of a model in a config, its arguments, and the user's file (None if built in)."""
     settings = dict(entry)
     class_name = settings.pop("class", None)
     if class_name is None:
@@ -75,9 +75,9 @@ def configured_dataset(
     files: Sequence[UserFile],
     where: str,
 ) -> tuple[Any, str, Fields]:
-    """Return the class for a dataset in a config, the dataset name for it, and its other arguments.
+    """Return the class of a dataset in a config, the dataset's name, and the remaining arguments.
 
-    Arguments for which its constructor has no parameter are left out.
+    Arguments that the class's constructor does not accept are left out.
     """
     settings = dict(entry)
     class_name = settings.pop("class", None)
@@ -101,7 +101,7 @@ def _class_that_knows(
     name: str,
     files: Sequence[UserFile],
 ) -> str:
-    """Return the name of the class that declares a dataset; the dataset's own name if none does."""
+    """Return the name of the class that declares a dataset. If none does, return the dataset's name unchanged."""
     classes: list[Any] = [kind for file in files for kind in file.datasets]
     for kind in [*classes, *DATASET_CLASSES]:
         if name in kind.supported_datasets():

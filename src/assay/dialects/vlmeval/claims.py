@@ -33,7 +33,7 @@ def claims(
 
 
 def _claims_place(path: Path) -> str | None:
-    """Return why a file belongs to VLMEvalKit, judged by its location or its relative imports, or None."""
+    """Return a reason if a file's location or relative imports show that it belongs to VLMEvalKit, otherwise None."""
     if not path.is_file() or tree_above(path.resolve(), FORK_NAMES) is not None:
         return None
     if tree_above(path.resolve(), NAMES) is not None:

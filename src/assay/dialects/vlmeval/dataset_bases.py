@@ -34,7 +34,7 @@ CLASSES: list[Any] = []
 
 
 class UpstreamMethod:
-    """A class method that calls the one of the same name in VLMEvalKit's own `ImageBaseDataset`."""
+    """A class method that assay does not implement: it calls the method in VLMEvalKit's own `ImageBaseDataset`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._assay_name = name
@@ -125,7 +125,7 @@ class ImageBaseDataset(Reporting):
         self._assay_data_path = path
 
     def load_data(self, dataset: str) -> "DataFrame":
-        """Return the rows of a dataset as a data frame. If the class defines `prepare_tsv`, it is used."""
+        """Return the rows of a dataset as a data frame. If the class overrides `prepare_tsv`, call that method."""
         has_own = type(self).prepare_tsv is not ImageBaseDataset.prepare_tsv
         if dataset == self.dataset_name and not has_own:
             return load(self.data_file)
@@ -219,10 +219,10 @@ class ImageBaseDataset(Reporting):
         return Source(self.dataset_name, path, state.get("data"), self)
 
     def _assay_finished(self, frame: "DataFrame") -> "DataFrame":
-        """Return the frame as it is after VLMEvalKit's constructor.
+        """Prepare the data frame as VLMEvalKit's constructor does.
 
-        References to another row's image become that image. With `skip_noimg`, rows
-        without an image are dropped.
+        If an image cell refers to another row, it gets that row's image. With
+        `skip_noimg`, rows without an image are dropped.
         """
         if frame is None or not hasattr(frame, "columns"):
             return frame
@@ -251,10 +251,9 @@ class ImageBaseDataset(Reporting):
 
 
 def _resolved(source: Source, row: Fields) -> object:
-    """Return the image of a row, or a list of its images.
+    """Return the image of a row, a list if it has several, or None.
 
-    An invalid cell is returned unchanged, and its row fails later, when the cell is
-    used.
+    An invalid cell is returned unchanged. Its row fails later, when the cell is used.
     """
     try:
         pieces = source.images.cells(_texts(row))
@@ -268,9 +267,9 @@ def _resolved(source: Source, row: Fields) -> object:
 
 
 def _named(cell: object) -> object:
-    """Return the file names in an `image_path` cell: a single name, or a list.
+    """Return the file name in an `image_path` cell, or a list if there are several.
 
-    A cell without names is returned unchanged.
+    An empty or invalid cell is returned unchanged.
     """
     try:
         if is_blank(cell):
@@ -287,7 +286,7 @@ def _named(cell: object) -> object:
 
 
 def _texts(row: Fields) -> Record:
-    """Return a row with its image cell as text. pandas may have read references to other rows as numbers."""
+    """Return a row whose image cell is a string. pandas may have read an index of another row as a number."""
     cell = row.get("image")
     is_text = is_blank(cell) or isinstance(cell, (str, list))
     return {**row, "image": cell if is_text else str(cell)}

@@ -12,7 +12,7 @@ Kind = Literal["MCQ", "Y/N", "VQA", "MMVet", "MT"]
 """Type of a dataset's questions. `Y/N` is yes or no, `VQA` a free answer, `MT` a dialogue of several turns."""
 
 ROTATION = 1_000_000
-"""Index difference between rotated copies: copy k of question i has the index i + k * 1,000,000."""
+"""Index difference between rotated copies. The k-th copy of the question with index i has i + k * 1,000,000."""
 _CIRCULAR = re.compile(r"mmbench|ccbench|circular", re.IGNORECASE)
 CHOICE = re.compile(r"mmbench|seedbench|ccbench", re.IGNORECASE)
 _YES_NO = re.compile(r"^(mme|pope|hallusionbench|amber)(_|$)", re.IGNORECASE)
@@ -37,7 +37,7 @@ def kind_of(
 
 
 def is_circular(name: str) -> bool:
-    """Return True if a dataset of this name has rotated copies of its questions."""
+    """Return True if a dataset's name shows that its questions have rotated copies, as in CircularEval."""
     return bool(_CIRCULAR.search(name))
 
 
@@ -84,7 +84,7 @@ _FOLDERS = {
 
 
 class ImageFolders(dict[str, str]):
-    """Names of image folders under `images/`, by dataset: a dictionary for early user code, a function for newer code.
+    """Image folders under `images/`, by dataset name. User code reads it as a dictionary or calls it as a function.
 
     It lists the datasets of VLMEvalKit's documented revision. Any other dataset has a
     folder with its own name, unless VLMEvalKit lets several datasets share one.

@@ -47,7 +47,7 @@ class ImageMCQDataset(ImageBaseDataset):
         return self.evaluate_heuristic(eval_file, **judge_kwargs)
 
     def evaluate_heuristic(self, eval_file: str, **judge_kwargs: object) -> "DataFrame":
-        """Return the result of `evaluate`. VLMEvalKit's subclasses call the method by this name."""
+        """Do the same as `evaluate`. VLMEvalKit's subclasses call this name."""
         return evaluate_choice(self, eval_file, judge_kwargs)
 
 
@@ -67,7 +67,7 @@ class TextMCQDataset(TextBaseDataset):
         ]
 
     def evaluate(self, eval_file: str, **judge_kwargs: object) -> "DataFrame":
-        """Return the accuracy of a prediction file, for subclasses: by rules, then by a judge if one is given."""
+        """Return the accuracy of a prediction file, by rules and then by a judge if one is given."""
         return evaluate_choice(self, eval_file, judge_kwargs, rotates=False)
 
 
@@ -211,7 +211,7 @@ def _interleaved(question: str, images: Iterator[str]) -> list[dict[str, str]]:
 
 CIRCULAR = ("mmbench", "ccbench", "circular", "mmcr")
 JUDGE_FILES = {"chatgpt-0125": "openai", "gpt-4-0125": "gpt4"}
-"""Names that replace a judge's own name in VLMEvalKit's file names."""
+"""Short names for some judges, which VLMEvalKit uses in file names."""
 
 
 def evaluate_choice(
@@ -223,9 +223,9 @@ def evaluate_choice(
 ) -> "DataFrame":
     """Return the accuracy of a prediction file by split and category.
 
-    Write the files `_<judge>_result` and `_acc.csv` next to the predictions. With
-    `rotates`, a question of a dataset with rotated copies is correct if all its
-    rotations are.
+    Write the files `_<judge>_result` and `_acc.csv` next to the predictions. If
+    `rotates` is True, a question counts as correct only if all its rotated copies are
+    answered correctly.
     """
     name = dataset.dataset_name
     nproc = judge_kwargs.pop("nproc", 4)

@@ -57,8 +57,8 @@ class TextEvaluation(SetEvaluation):
     ) -> "TextEvaluation":
         """Build the evaluation of one dataset.
 
-        `evaluate` receives the judge's short name as `model`, and uses it in file
-        names.
+        The user's `evaluate` gets the judge's short name as `model`, because it writes
+        the name into file names.
         """
         judge = run.judges.get("judge")
         kwargs: Record = {"verbose": False, "retry": 3}
@@ -84,9 +84,9 @@ class TextEvaluation(SetEvaluation):
         folder: Path,
         label: str | None,
     ) -> Path:
-        """Return the prediction file's path.
+        """Return the path of the prediction file, which contains the model's short name.
 
-        It has the model's short name, or the full one if two models share a short name.
+        If two models share a short name, the path contains the full one.
         """
         assert self.cell is not None
         label = label or label_among(self.cell.model_name, self.cell.run.models)
@@ -94,7 +94,7 @@ class TextEvaluation(SetEvaluation):
         return prediction_path(folder, label, self.dataset_name, suffix)
 
     def surroundings(self) -> Surroundings:
-        """Return the settings for `evaluate`, which are those of the process."""
+        """Return the settings for `evaluate`. They are the settings of the process."""
         return of_process()
 
     def judge(self) -> str | None:
@@ -175,7 +175,7 @@ def label_among(
     name: str,
     models: Sequence[str],
 ) -> str:
-    """Return a model's short name for file names; the full name if two models of the run share the short one."""
+    """Return a model's short name for file names. If two models of the run share it, return the full name."""
     label = model_label(name)
     if sum(model_label(other) == label for other in models) < 2:
         return label

@@ -67,7 +67,7 @@ def key_variable(
     flag: str,
     value: str | None,
 ) -> str | None:
-    """Return the environment variable in `--key`. A key itself is refused, and not repeated in the error."""
+    """Return the environment variable named in `--key`. Raise if the key itself was given, without printing the key."""
     if value is None:
         return None
     if not value.isidentifier() or value not in os.environ:

@@ -20,10 +20,10 @@ REJECTED = "E"
 
 
 def documented_letter(answer: str, count: int = 5) -> str | Literal[False]:
-    """Return the only option letter that is a separate word of the answer; `E` for a refusal, or else `False`.
+    """Return the option letter if exactly one is a separate word of the answer.
 
-    Only the first `count` letters are options. This is the rule of VLMEvalKit's
-    documented revision.
+    Only the first `count` letters are options. Return `E` for a refusal and `False` for
+    anything else. This is the rule of VLMEvalKit's documented revision.
     """
     if _FAILED in answer:
         return False
@@ -61,7 +61,7 @@ class LetterRule:
     by_words: Callable[[str, Options], str | Literal[False] | None]
 
     def either(self, answer: str, options: Options) -> Letter:
-        """Return the letter of the option that an answer chooses, by letter or else by text; `False` if none."""
+        """Return the letter of the chosen option, found as a letter or else by its text. `False` if there is none."""
         letter = self.by_letter(answer, options) or self.by_words(answer, options)
         return letter or False
 
@@ -70,7 +70,7 @@ class AssayRule(LetterRule):
     """assay's rules, which look for letters and option texts at the same time."""
 
     def either(self, answer: str, options: Options) -> Letter:
-        """Return the letter of the option that an answer chooses; `False` if there is none."""
+        """Return the letter of the chosen option, by assay's rules. `False` if none is found."""
         return extract_choice(answer, options).answer or False
 
 
@@ -93,7 +93,7 @@ LETTER_RULES: Mapping[RuleName, LetterRule] = {
 
 
 def can_infer(answer: object, choices: Fields) -> Letter:
-    """Return the letter of the option that an answer chooses, by letter or by text; `False` if none can be read."""
+    """Return the letter of the option that an answer chooses, by its letter or its text. `False` if none is found."""
     rule = LETTER_RULES[rules_of_caller().name]
     return rule.either(str(answer), _texts(choices))
 
@@ -103,10 +103,10 @@ def can_infer_option(
     choices: Fields | int | None = None,
     num_choice: int = 5,
 ) -> Letter:
-    """Return the letter by which an answer chooses an option, regardless of option texts; `False` if there is none.
+    """Return the option letter in an answer, without comparing option texts. `False` if there is none.
 
-    Options are the letters of `choices`, or as in VLMEvalKit's documented revision the
-    first `num_choice` letters.
+    The options are the letters of `choices`. In VLMEvalKit's documented revision, they
+    are the first `num_choice` letters.
     """
     name = rules_of_caller().name
     if choices is None or isinstance(choices, int):

@@ -1,9 +1,8 @@
-"""Score multiple choice as VLMEvalKit does: read the letter by rules, or else by a judge; judge all rotations as one.
+"""Score multiple choice as VLMEvalKit does: by rules first, then by a judge, with all rotations as one question.
 
 This module also has the functions of `vlmeval.dataset.utils.multiple_choice`. Logs are
-in VLMEvalKit's format. A random letter is drawn only under VLMEvalKit's rules;
-otherwise, an answer that the judge cannot match to an option is treated as none of the
-options.
+in VLMEvalKit's format. If the judge cannot match an answer to an option, the answer
+counts as none of the options. Only VLMEvalKit's rules draw a random letter instead.
 """
 
 import os
@@ -49,10 +48,10 @@ def judged_letter(
     letters: Sequence[str],
     none: str,
 ) -> Record:
-    """Return the chosen letter `opt` and the `log` of one answer: read by rule, or else by the judge in three attempts.
+    """Return the letter `opt` that an answer chooses, and the `log`.
 
-    If no letter can be read, `opt` is `none`, or under VLMEvalKit's rules a random
-    letter.
+    Rules are tried first, then a judge up to three times. If both fail, `opt` is
+    `none`, or a random letter under VLMEvalKit's rules.
     """
     letter = read(prediction)
     if letter:
@@ -80,11 +79,10 @@ def prefetched(
     read: Sequence[Any],
     predictions: Sequence[Any],
 ) -> Record | None:
-    """Return `hit` and `log` of a question if the rules alone decide it; None if a judge is needed.
+    """Return `hit` and `log` of a question if no judge is needed to decide it, otherwise None.
 
-    Each argument has an entry for each rotation. The question is wrong if the rules
-    read a wrong letter in any rotation, and correct if they read the correct letter in
-    all of them.
+    Each argument has an entry for each rotation. One wrong letter makes the question
+    wrong. If the rules find the correct letter in every rotation, it is correct.
     """
     for number, (answer, letter, prediction) in enumerate(
         zip(answers, read, predictions, strict=True)
@@ -106,10 +104,10 @@ def judged_rotations(
     predictions: Sequence[Any],
     ask: Callable[[int], Fields],
 ) -> Record:
-    """Return `hit` and `log` of a question with rotations: by rule if possible, or else with the judge.
+    """Return `hit` and `log` of a question with rotations. `ask` asks the judge about one rotation.
 
-    Each argument has an entry for each rotation. `ask` sends a rotation to the judge.
-    The first wrong rotation makes the question wrong.
+    The judge is asked only if the rules cannot decide. Each argument has an entry for
+    each rotation. The first wrong rotation makes the question wrong.
     """
     verdict_by_rule = prefetched(answers, read, predictions)
     if verdict_by_rule is not None:
@@ -138,10 +136,10 @@ def prefetched_rotations(
     predictions: list[Any],
     verbose: bool,
 ) -> object:
-    """Return `hit` and `log` of a question with rotations by rule alone, or None if a judge is needed.
+    """Return `hit` and `log` of a question with rotations if no judge is needed to decide it, otherwise None.
 
-    With `verbose`, also return the correct letters and the letters that were read,
-    unless the question is wrong.
+    With `verbose`, also return the correct letters and the letters that the rules
+    found, unless the question is wrong.
     """
     verdict = prefetched(answers, read, predictions)
     if not verbose or (verdict is not None and not verdict["hit"]):
@@ -359,7 +357,7 @@ def _earlier_verdicts(result_file: str) -> dict[Any, Any]:
 
 
 def _with_answers(data: "DataFrame", meta: "DataFrame") -> "DataFrame":
-    """Return the rows of `data` whose index is in `meta`, with the correct answer in the column `GT`."""
+    """Add the correct answers as the column `GT`. Drop rows of `data` whose index `meta` does not have."""
     answers = dict(zip(meta["index"], meta["answer"], strict=True))
     rows = data[data["index"].isin(answers)].copy()
     rows["GT"] = [answers[index] for index in rows["index"]]
@@ -367,7 +365,7 @@ def _with_answers(data: "DataFrame", meta: "DataFrame") -> "DataFrame":
 
 
 def _group(sub_data: "DataFrame") -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-    """Return four lists with an entry for each rotation: correct letter, letter read by rule, prediction, and row."""
+    """Return four lists with an entry for each rotation: correct letter, letter found by rules, prediction, row."""
     rows = [sub_data.iloc[number] for number in range(len(sub_data))]
     return (
         [r["GT"] for r in rows],

@@ -290,7 +290,7 @@ class _ScoreTables:
         frame: object,
         scorers: Sequence[str],
     ) -> Sequence[ScoreRecord]:
-        """Return the scores of the yes-or-no rule: those of the run, or new ones if the run has none."""
+        """Return the scores by the yes-or-no rule alone. If the run has none, compute them now."""
         rule = next((scorer for scorer in scorers if scorer != "judge"), None)
         if rule is not None:
             return self._records(rule)
@@ -365,7 +365,7 @@ def write_snapshot(run_folder: Path, samples: Samples) -> None:
 
 
 def _is_reference(cell: object) -> bool:
-    """Return True if an image cell is a reference to another row, which shows which questions are rotations."""
+    """Return True if an image cell refers to another row by its index. Such a row is a rotated copy of a question."""
     return not is_blank(cell) and len(str(cell)) <= LONGEST_REFERENCE
 
 

@@ -98,7 +98,10 @@ def _is_rotatable(row: Fields, letters: str) -> bool:
 
 
 def _names_options(text: str, letters: str) -> bool:
-    """Return True if an option's text is a single letter, or refers to several options, such as `both A and C`."""
+    """Return True if the text of an option names other options, as in `both A and C`, or is a single letter.
+
+    The options of such a question cannot be rotated.
+    """
     words = {"".join(c if c.isalpha() else " " for c in word) for word in text.split()}
     named = {
         word

@@ -1,10 +1,11 @@
-"""How assay's rules differ from those of VLMEvalKit's two revisions, and which rules apply to a call.
+"""The differences between assay's rules and those of VLMEvalKit, and which rules apply to a call.
 
-The two are the newest revision, and the one that the how-to document describes. Names
-that exist in only one of them follow its rules, and `vlmeval.utils`, which exists in
-both, follows the calling file. A file belongs to the documented revision if it imports
-names that only that one has (`TSVDataset`, `vlmeval.eval`, `vlmeval.infer`) and none of
-the newest. `protocol="upstream@documented"` selects it for the whole process.
+VLMEvalKit has two revisions: the newest, and the one that the how-to document
+describes. A name that exists in only one of them follows its rules. `vlmeval.utils`
+exists in both, so the calling file decides. A file belongs to the documented revision
+if it imports names that only this revision has (`TSVDataset`, `vlmeval.eval`,
+`vlmeval.infer`) and none that only the newest has. `protocol="upstream@documented"`
+selects it for the whole process.
 """
 
 import sys
@@ -35,12 +36,12 @@ RuleName = Literal["assay", "newest", "documented"]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """One set of rules: assay's, or those of a VLMEvalKit revision. Each field is a way in which they differ."""
+    """One set of rules, of assay or of a VLMEvalKit revision. Each field is a point on which the sets differ."""
 
     name: RuleName
     """Name of these rules, which selects the function in `letters` that reads multiple choice."""
     yes_no: Literal["words", "substring"] = "words"
-    """How yes and no are read: as whole words, or as any part of the text, so that `Nothing` is read as no."""
+    """How yes and no are found: as whole words, or anywhere in the text (`Nothing` then counts as no)."""
     protocol: str = ""
     """Suffix of protocol ids under these rules."""
     draws_letters: bool = False
@@ -62,7 +63,7 @@ class Rules:
     keeps_image_paths: bool = False
     """True to use `image_path` in prompts exactly as in the cell, if the table has no images."""
     writes_images_here: bool = False
-    """True to write images for early model classes below the working folder; False to write them below `$LMUData`."""
+    """True to write images for early model classes below the working folder. If False, they go to `$LMUData`."""
 
 
 ASSAY = Rules("assay")
@@ -112,7 +113,7 @@ def called_by_documented() -> bool:
 
 
 def _calling_scope() -> Fields:
-    """Return the globals of the innermost caller that is not assay or the standard library's thread pools."""
+    """Return the global names of the user's code that made this call. Skip frames of assay and of threads."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
@@ -138,7 +139,7 @@ def _names_used(scope: Fields) -> Iterator[str]:
 
 
 def _names_of(kind: type) -> Iterator[str]:
-    """Yield the dotted names in VLMEvalKit of a class of assay; for a user's class its own dotted name."""
+    """Yield the names under which VLMEvalKit has a class of assay. For a user's class, yield its dotted name."""
     is_ours = False
     for name, real in NAMES.items():
         module, _, part = real.partition(":")

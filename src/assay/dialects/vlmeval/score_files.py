@@ -156,10 +156,10 @@ def _verdict(
     *,
     as_group: bool,
 ) -> tuple[float | None, str]:
-    """Return 1.0 if a question is correct, 0.0 if not, None if unknown, and a log in VLMEvalKit's format.
+    """Return 1.0 for a correct question, 0.0 for a wrong one, None if unknown, and a log in VLMEvalKit's format.
 
-    `rotations` has the question's scores; `rows` has the predictions by index. With
-    `as_group`, all rotations must be correct.
+    `rotations` has the scores of the question, and `rows` the predictions by index.
+    With `as_group`, the question is correct only if all its rotations are.
     """
     if any(r.outcome in UNRESOLVED or r.value is None for r in rotations):
         return None, "; ".join(f"{r.id}: {r.outcome}" for r in rotations)
@@ -203,8 +203,8 @@ def prefetch_files(
 ) -> list[str]:
     """Write `_prefetch.xlsx` and return its name.
 
-    It contains the number of answers that the rules can read and, as `acc`, the
-    percentage of *those* that is correct.
+    The file contains the number of answers in which the rules find a letter. Its `acc`
+    is the percentage of correct ones among these answers.
     """
     rows = []
     for sample, text in answered:

@@ -110,7 +110,7 @@ class TSVDataset(ImageBaseDataset):
         )
 
     def _assay_finished(self, frame: "DataFrame") -> "DataFrame":
-        """Return the frame with references to other rows' images resolved, and list literals as lists.
+        """Prepare the data frame: references to other rows become their images, and list literals become lists.
 
         A list with one entry remains a list.
         """
@@ -131,8 +131,8 @@ class TSVDataset(ImageBaseDataset):
     def _assay_cell(self, row: Fields, cells: Fields) -> object:
         """Return the image data of a row, or a list for several images. `cells` has all image cells by index.
 
-        Rotated copies and MME's second questions use the image of another row, even if
-        their own cell has one.
+        A rotated copy gets the image of the original question, and MME's second
+        question that of the first, even if the row has its own image.
         """
         cell = row["image"]
         lent = index_of_image(self.dataset, row)

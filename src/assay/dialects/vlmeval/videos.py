@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """The selection of frames from a video.
+    """Chooses which frames of a video to extract.
 
-    With `nframe`, frames are evenly spaced without the first and last; with `fps`, they
-    start at the beginning.
+    `nframe` gives evenly spaced frames, without the first and the last one. `fps` gives
+    a fixed rate from the beginning.
     """
 
     nframe: int
     fps: float
 
     def places(self, total: int, rate: float) -> list[int]:
-        """Return the numbers of the frames to extract from a video of `total` frames at `rate` frames per second."""
+        """Return the indices of the frames to extract. The video has `total` frames at `rate` frames per second."""
         if self.nframe > 0:
             return [
                 min(int(part * total / (self.nframe + 1)), total - 1)

@@ -87,7 +87,7 @@ def named_datasets(file: UserFile) -> list[tuple[type, str]]:
 
 
 def idle_classes(file: UserFile) -> list[type]:
-    """Return a file's dataset classes that declare no dataset. They are used only if a user selects them by name."""
+    """Return the dataset classes in a file that declare no dataset. A user must select them by name."""
     return [
         kind
         for kind in file.datasets
@@ -113,11 +113,11 @@ def names_of(
     *,
     quiet: bool = False,
 ) -> list[str]:
-    """Return the dataset names of a class: the name of the file in `--data`, or else those that the class declares.
+    """Return the dataset names of a class: the file name in `--data` or, without `--data`, those it declares.
 
-    A class that declares none gets its constructor's default, or its own name, if it
-    loads its data itself or has a table in `$LMUData`. Otherwise it gets the names for
-    which user files added a URL.
+    If the class declares none, the constructor's default and the class's own name are
+    tried, each of which needs a table in `$LMUData`. Next come datasets for which user
+    files added a URL. A class that loads its own data needs neither.
     """
     if data_name is not None:
         return [data_name]
@@ -200,10 +200,10 @@ class ClassDataset:
         return instance
 
     def _built(self, accepted: Sequence[str]) -> Any:
-        """Create the user's object with keyword arguments, as VLMEvalKit does.
+        """Create the user's object, with keyword arguments as in VLMEvalKit.
 
-        The dataset's name is a positional argument if the constructor uses another name
-        for it.
+        The dataset's name is passed by position if the constructor calls the parameter
+        something else.
         """
         if "dataset" in accepted or (
             "**" in accepted and "*" not in accepted and len(accepted) == 1
@@ -307,7 +307,7 @@ def is_dataset_class(kind: type) -> bool:
 
 
 def _default_dataset(kind: type) -> str | None:
-    """Return the default value of `dataset` in the user's own constructor, or None."""
+    """Return the default of the parameter `dataset` in the user's own constructor, or None."""
     import inspect
 
     constructor = _constructor(kind)

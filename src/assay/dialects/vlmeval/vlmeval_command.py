@@ -175,10 +175,10 @@ def _file_to_read(
     pair: Pair,
     name: str,
 ) -> Path | None:
-    """Return the prediction file whose answers replace the model's, or None.
+    """Return the prediction file to read the answers from, instead of calling the model. None to call it.
 
-    Without an earlier run, it is the newest file in the model's folder; otherwise a
-    file that replaced assay's own.
+    Without an earlier run, return the newest file in the model's folder. After a run,
+    return a file only if the user has replaced the one that assay wrote.
     """
     stem = f"{pair.label}_{name}"
     if earlier is None:
@@ -267,7 +267,7 @@ def _options(
 
 
 def _given(**settings: object) -> Record:
-    """Return the keyword arguments that are not None."""
+    """Return the keyword arguments, except those that are None."""
     return {name: value for name, value in settings.items() if value is not None}
 
 
@@ -404,8 +404,8 @@ def new_prediction_file(
     """Return the newest prediction file that no run in this folder has read or written, or None.
 
     `all_digests` has the digests of all files that runs in this folder read or wrote,
-    `of_latest` those of the latest run. A file of an earlier run that was put into the
-    model's folder again after the latest run is also new.
+    `of_latest` those of the latest run. A file of an earlier run also counts as new if
+    it was copied back into the model's folder after the latest run.
     """
     new: list[Path] = []
     for file in prediction_files(home, stem, SUFFIXES):

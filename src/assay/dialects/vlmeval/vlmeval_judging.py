@@ -33,7 +33,7 @@ class GuestJudge(Judge):
     fail_msg = "Failed to obtain answer via API."
 
     def __init__(self, settings: Fields) -> None:
-        """Use the run's judge or, in a script without a run, the model in `settings`."""
+        """Use the judge of the run. In a script without a run, use the model that `settings` names."""
         wished = str(settings.get("model", "judge"))
         run = current()
         if run.judge_pool is not None and run.judge is None:
@@ -83,7 +83,7 @@ OpenAIWrapperInternal = OpenAIWrapper
 
 
 def model_args(judge: str, args: Fields) -> Record:
-    """Return the judge arguments for building the judge's model. All others are for `evaluate`."""
+    """Return the arguments for building the judge's model. The arguments that only `evaluate` uses are left out."""
     arguments = {
         name: value for name, value in args.items() if name not in EVALUATES_OWN
     }

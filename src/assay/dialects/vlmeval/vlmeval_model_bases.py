@@ -94,8 +94,8 @@ class BaseModel(MessageModel):
     ) -> tuple[dict[str, str], str]:
         """Return the message's texts by role, and its first video.
 
-        For multiple choice without an assistant's text, the assistant's text is `Best
-        Option: (`, which begins the answer.
+        For multiple choice, an assistant's text `Best Option: (` is added if there is
+        none. The model's answer continues it.
         """
         if not self.VIDEO_LLM:
             raise NotImplementedError(f"{type(self).__name__} takes no video")

@@ -145,8 +145,8 @@ class GuestModel(KitModel):
     def _newer_file(self, request: Request) -> Callable[[Any], str]:
         """Return a function that writes one of a request's images or videos to a file and returns its path.
 
-        The file has the name in the row, or else `<index>.png`; with several images,
-        `<index>_<number>.png`.
+        A file name in the row is kept. Otherwise the name is `<index>.png`, or
+        `<index>_<number>.png` if there are several images.
         """
         media = request.prompt.media
         names = file_names(request.id, len(media), (), ".png")
@@ -288,7 +288,10 @@ def _called(
     function: Function,
     *arguments: tuple[str, Any],
 ) -> object:
-    """Call a user's method with (name, value) pairs: by keyword if it has all these parameters, or else by position."""
+    """Call a user's method with (name, value) pairs. Pass them by keyword if it has all these parameters.
+
+    Otherwise pass the values by position, as many as the method accepts.
+    """
     accepted = parameters_of(function)
     keywords = dict(arguments)
     if "**" in accepted or keywords.keys() <= set(accepted):

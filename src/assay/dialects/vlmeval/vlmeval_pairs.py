@@ -41,7 +41,7 @@ from .vlmeval_toolkit import TOOLKIT, supported_VLM
 ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
 """VLMEvalKit's classes for OpenAI-compatible endpoints. assay uses its own model instead."""
 WITHOUT_EFFECT = ("retry", "wait", "verbose", "img_size", "img_detail", "use_azure")
-"""Arguments of the classes in `ENDPOINTS` that assay's model does not need."""
+"""Arguments of the classes in `ENDPOINTS` that assay's own endpoint model ignores."""
 
 
 class DatasetEntry(NamedTuple):
@@ -62,7 +62,7 @@ class Dataset(NamedTuple):
     reference: str
     """Where a run finds the dataset: a name, a file, `file.py:Class@name` or `config.json#name`."""
     name: str
-    """Its name in file names."""
+    """The dataset's name, as used in file names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,8 @@ def pairs_of(
 ) -> list[Pair]:
     """Return a pair for every model and dataset on the command line. Raise for an unknown name before anything runs.
 
-    A file of the checkout whose class is used is added to `flags.register`, because the run must also load it.
+    If a dataset's class is in a file of the checkout, that file is appended to
+    `flags.register`, because the run must load it, too.
     """
     _load_files(flags.register)  # what these files register can then be found by name
     if flags.config:
@@ -143,7 +144,11 @@ def _datasets_by_name(
     flags: argparse.Namespace,
     work_dir: Path,
 ) -> list[Dataset]:
-    """Return the datasets of `--data`: from `--data-config` or the checkout, or else by name or file."""
+    """Return the datasets given by `--data`.
+
+    A name is searched in `--data-config`, then in the checkout. If neither has it, it
+    is a dataset of assay or a file.
+    """
     configured = _datasets_of_data_config(flags, work_dir)
     datasets = []
     for name in flags.data:
@@ -226,7 +231,7 @@ def _is_registered(
 
 
 def dataset_name(data: str) -> str:
-    """Return a dataset's name in file names, given a name, a file, or `file.py:Class@name`."""
+    """Return the dataset name for file names, from a name, a file or `file.py:Class@name`."""
     path, attribute = data, ""
     if ".py:" in data:
         path, _, attribute = data.rpartition(":")
@@ -253,7 +258,7 @@ def _model_of_config(
     register: Sequence[str],
     where: str,
 ) -> Pair:
-    """Return a pair with the model of a config entry, under its name in assay, and its arguments.
+    """Return a `Pair` with the model reference and arguments for a model in a config.
 
     The dataset is not set yet.
     """
@@ -303,8 +308,8 @@ def _model_by_name(
 def _is_own_model(name: str, flags: argparse.Namespace) -> bool:
     """Return True for a name of one of assay's models.
 
-    With `--base-url`, a name such as `hf/NAME` names a model at this endpoint; only `openai/NAME` remains one of
-    assay's.
+    With `--base-url`, a name such as `hf/NAME` is a model at that endpoint. Only
+    `openai/NAME` still means assay's own model.
     """
     if name in registry or name in CATALOGUE or name.endswith(".gguf"):
         return True
@@ -331,9 +336,10 @@ def _registered_model(
     name: str,
     register: Sequence[str],
 ) -> str | None:
-    """Return `file.py:name` if a file given by `--register` defines the class or the `supported_VLM` entry `name`.
+    """Return `file.py:name` if a file given by `--register` defines a model called `name`.
 
-    Return None if no file does.
+    The model may be a class, or an entry that the file adds to `supported_VLM`. Return
+    None if no file defines it.
     """
     for path, file in zip(register, _load_files(register), strict=True):
         if name in file.models or name in file.registered:
@@ -390,10 +396,10 @@ def _model_arguments(
     model: Pair,
     flags: argparse.Namespace,
 ) -> Record:
-    """Return the arguments for building a model: the config's, and those of the flags that it accepts.
+    """Return the arguments for building a model, from the config and from flags.
 
-    The flags are `--retry`, and `--use-vllm`, which raises an error if the model does
-    not accept it.
+    `--retry` is passed only if the model accepts it. `--use-vllm` raises an error if
+    the model does not accept it.
     """
     args = dict(model.model_args)
     if not flags.use_vllm and flags.retry is None:
@@ -420,9 +426,9 @@ def _refuse_same_files(
     kind: str,
     named: Sequence[tuple[str, str]],
 ) -> None:
-    """Raise if two different models, or datasets, share a name in file names.
+    """Raise if two different models, or two different datasets, would write files of the same name.
 
-    `named` has (name, task or model reference) pairs.
+    `named` contains pairs of a name and a reference.
     """
     references: dict[str, str] = {}
     for name, reference in named:

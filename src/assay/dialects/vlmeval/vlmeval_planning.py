@@ -54,7 +54,7 @@ NEED_THE_MODEL = (
     "SLIDEVQA",
     "SLIDEVQA_MINI",
 )
-"""Datasets that VLMEvalKit builds with `model=`, because the way they join pages to images depends on the model."""
+"""Datasets whose class VLMEvalKit creates with `model=NAME`: the model decides how pages are joined to images."""
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
@@ -89,8 +89,8 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
 def _check_data(data: str | None) -> None:
     """Raise if the path in `--data` does not exist.
 
-    If it is the name of a dataset, as in VLMEvalKit's command, the error gives the
-    right options.
+    VLMEvalKit's users may give the name of a dataset there. In this case the error
+    suggests the right options.
     """
     if data is None or Path(data).expanduser().exists():
         return
@@ -204,7 +204,7 @@ def _model_argument(
     dataset: str,
     run: RunOptions,
 ) -> dict[str, str]:
-    """Return `model=NAME` for dataset classes that VLMEvalKit builds with the model's name, or else no arguments."""
+    """Return `{"model": NAME}` for a dataset class whose constructor needs it, otherwise an empty dict."""
     if dataset not in NEED_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
     label = of_process().label

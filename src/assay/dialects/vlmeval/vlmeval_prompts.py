@@ -25,7 +25,7 @@ from .dataset_facts import Kind
 from .vlmeval_rows import LineRow
 
 IMAGE_LIST = "image_list"
-"""Key in a prompt's details that marks its images as a list. Early models get them through `multi_generate`."""
+"""Key in a prompt's details: its images form a list. Early model classes then get them through `multi_generate`."""
 SELECT = "Please select the correct answer from the options above. \n"
 
 
@@ -153,9 +153,9 @@ class DialoguePrompt(GuestPrompt):
         return None
 
     def _turns(self, sample: Sample) -> list[tuple[Message, ...]]:
-        """Return the user's turns, each with any system messages before it.
+        """Return the user's turns, each with the system messages before it.
 
-        The reference answers in between are left out.
+        The assistant's turns, which contain reference answers, are dropped.
         """
         turns: list[tuple[Message, ...]] = []
         before: tuple[Message, ...] = ()
@@ -211,7 +211,7 @@ class VideoPrompt(GuestPrompt):
 
 
 def list_details(message: object) -> Fields:
-    """Return prompt details that record if `build_prompt` returned a list of images, even with only one."""
+    """Return prompt details that mark the images as a list, even of one image, if `build_prompt` returned a list."""
     is_list = isinstance(message, Mapping) and isinstance(
         message.get("image"), (list, tuple)
     )
@@ -221,10 +221,9 @@ def list_details(message: object) -> Fields:
 
 
 def with_names_for_unreadable(turns: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages with each image that cannot be read replaced by the name that the model gave for it.
+    """Replace each unreadable image in the messages with the file name that the model class gave for it.
 
-    The model interprets such a name in its own prompt: it may load the image, or
-    generate it.
+    The model class interprets such a name itself: it may load or generate the image.
     """
     return tuple(
         turn

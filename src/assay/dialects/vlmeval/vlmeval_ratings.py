@@ -119,7 +119,7 @@ def hallusion_rating(frame: "DataFrame") -> "DataFrame":
 
 
 def _shares(rows: "DataFrame") -> list[float]:
-    """Return three percentages: correct rows, figures with all rows correct, questions with all rows correct."""
+    """Return three percentages: of correct rows, of figures and of questions for which all rows are correct."""
     return [
         _mean(rows["right"]),
         _mean(rows.groupby("figure")["right"].all()),
@@ -321,9 +321,9 @@ def _means(
 
 
 def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> "DataFrame":
-    """Return how many answers the rules could read, and how many of those are correct, overall and by category.
+    """Count the answers in which the rules find a letter, and the correct ones, by category.
 
-    Each row has the category, the letter read, and the correct letter if that was read.
+    Each entry of `rows` has the category, the letter found, and the correct letter.
     """
     import pandas
 
@@ -355,12 +355,13 @@ def capability_tables(
     *,
     counts_twice: bool = False,
 ) -> tuple[Any, Any]:
-    """Return MM-Vet's mean grades in percent, by capability and by combination (`ocr_math`), the overall mean last.
+    """Return MM-Vet's mean grades in percent: by capability, by combination (`ocr_math`), and overall.
 
     `graded` has the capabilities and the grade of each answer. A capability without
-    items is left out, while VLMEvalKit divides by zero. Items of a single capability
-    occur once in each table. VLMEvalKit counts them twice in both, because a capability
-    and a combination of the same name share a count; `counts_twice` does the same.
+    items is left out, where VLMEvalKit would divide by zero. An item with a single
+    capability counts once in each table. VLMEvalKit counts it twice, because it keeps
+    one count for a capability and a combination of the same name. `counts_twice` does
+    the same.
     """
     of_capabilities: dict[str, list[float]] = {name: [] for name in CAPABILITIES}
     if counts_twice:

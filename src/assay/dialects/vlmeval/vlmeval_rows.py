@@ -107,7 +107,7 @@ class Source:
 
     @property
     def _is_own(self) -> bool:
-        """True if the rows come from the user: from a class's code, or from a table the user put into `$LMUData`."""
+        """True if the data comes from the user's code, or from a table that the user put into `$LMUData`."""
         if self.path is None:
             return True
         urls = getattr(type(self.dataset), "DATASET_URL", {})
@@ -233,7 +233,7 @@ def rows_of_frame(frame: "DataFrame") -> list[Record]:
 
 
 def _prompt_fault(fault: RowFault) -> TemplateError:
-    """Convert the error in a cell to a template error, which fails the row when its prompt is built."""
+    """Convert an error in a cell to a template error, so that only its row fails, when the prompt is built."""
     return TemplateError(
         fault.what,
         where=f"column {fault.column!r}" if fault.column else None,
@@ -242,7 +242,7 @@ def _prompt_fault(fault: RowFault) -> TemplateError:
 
 
 def index_of_image(name: str, row: Fields) -> str | None:
-    """Return the index of the row whose image this row uses by the benchmark's rules; None without such a rule."""
+    """Return the index of another row whose image this row must use. None if the benchmark has no such rule."""
     index = whole_index(row.get("index"))
     if index is None:
         return None
@@ -320,7 +320,7 @@ class RowsWithImages:
                 yield entry
 
     def _is_used(self, row: Fields) -> bool:
-        """Return True if a row belongs to the chosen split and, if the table has images, has an image."""
+        """Return True if a row is in the chosen split and, in a table with images, has an image."""
         if self._split not in (None, str(row.get(SPLIT_COLUMN, ""))):
             return False
         is_shown = "image" not in row or not is_blank(row["image"])

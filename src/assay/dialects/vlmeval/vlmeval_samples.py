@@ -131,7 +131,7 @@ def _tags(row: Fields) -> dict[str, str]:
 
 
 def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the option texts in the order of their letters, with empty strings for missing letters in between."""
+    """Return the option texts in the order of their letters. A missing letter gets an empty string."""
     if not options:
         return ()
     last = LETTERS.index(max(options))
@@ -139,7 +139,7 @@ def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def image_of_mme(row: Fields) -> str | None:
-    """Return a key that the two MME questions about an image share: the image's path, or the first question's index."""
+    """Return a key for an image of MME, the same for both of its questions: its path or the first question's index."""
     if not is_blank(row.get("image_path")):
         return f"{row.get('category', '')}/{row['image_path']}"
     index = whole_index(row.get("index"))

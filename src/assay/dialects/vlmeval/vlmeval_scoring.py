@@ -97,7 +97,7 @@ def options_of_sample(sample: Sample) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class JudgedChoice(GivenModels):
-    """Scores the chosen letter: by rules if they can read it, or else by the judge.
+    """Scores the chosen letter. Rules are tried first; if they cannot read it, the judge is asked.
 
     A random letter is drawn only under VLMEvalKit's rules.
     """
@@ -137,9 +137,9 @@ class JudgedChoice(GivenModels):
         prompt: Prompt,
         details: Record,
     ) -> Score:
-        """Score by VLMEvalKit's rules: ask the judge up to three times, and read its replies like answers.
+        """Score by VLMEvalKit's rules: ask the judge up to three times, and search its replies like answers.
 
-        If no reply contains an option, draw a letter at random, which is the same in
+        If no reply contains an option, draw a random letter. It is the same letter in
         every run.
         """
         options = options_of_sample(sample)
@@ -169,7 +169,10 @@ def _verdict(
 
 
 def yes_no_rule() -> YesNo:
-    """Return the yes-or-no scorer of the rules in effect. The documented revision's also reads letters inside words."""
+    """Return the yes-or-no scorer of the rules in effect.
+
+    The rule of VLMEvalKit's documented revision also finds yes and no inside words.
+    """
     return YesNo(chosen_rules().yes_no)
 
 
@@ -195,7 +198,7 @@ def rule_record(
 
 @dataclass(frozen=True)
 class JudgedYesNo(GivenModels):
-    """Scores yes or no: read from the words of the answer, or else by the judge."""
+    """Scores yes or no. Words in the answer decide; if they are unclear, the judge is asked."""
 
     name: ClassVar[str] = "judge"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
@@ -216,10 +219,10 @@ class JudgedYesNo(GivenModels):
 
 @dataclass(frozen=True)
 class Circular:
-    """Summarizes the fraction of questions with all rotations correct; without rotations, the mean score.
+    """Summarizes the fraction of questions with all rotations correct.
 
-    A question with a missing rotation is unresolved, even if another rotation is wrong.
-    The mean over rows is also shown.
+    Without rotations, this is the mean score. A question with a missing rotation is
+    unresolved, even if another rotation is wrong. The mean over rows is also shown.
     """
 
     def __call__(
@@ -247,7 +250,7 @@ def _without_rotation(tags: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class MmeScores:
-    """Summarizes MME's sums under the names that VLMEvalKit uses (perception and reasoning), and the mean score."""
+    """Summarizes MME: the sums under VLMEvalKit's names (perception and reasoning), and the mean score."""
 
     def __call__(
         self,

@@ -30,7 +30,7 @@ SHORT_NAMES = {
     "tabulate_formats": "tabulate:tabulate_formats", "tqdm": "tqdm:tqdm", "uuid4": "uuid:uuid4", "decord": "decord",
     "scan_cache_dir": "huggingface_hub:scan_cache_dir", "bg": "sty:bg", "ef": "sty:ef", "rs": "sty:rs",
 }  # fmt: skip
-"""Names of libraries that a star import provides, each with its module.
+"""Names that a star import provides from other libraries, each with its `module:name`.
 
 Libraries that are not installed are left out.
 """

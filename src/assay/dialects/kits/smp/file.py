@@ -48,7 +48,7 @@ __all__ = [
 
 LONGEST_PATH = 4096
 LONGEST_INDEX = 64
-"""Maximum length of an image cell that is the index of another row. Longer cells are base64."""
+"""Maximum length of an image cell that refers to another row by index. A longer cell is a base64 image."""
 FORMATS = ("xlsx", "tsv", "json")
 """Formats of prediction files; the first is the default."""
 EVALUATION_FORMATS = ("csv", "json")
@@ -382,7 +382,7 @@ def _row_with_image(
     index: str,
     images: Record,
 ) -> str:
-    """Return the index of the row that contains the image of row `index`, which may be a reference to it."""
+    """Return the index of the row that holds the image for row `index`. A cell may refer to another row's image."""
     cell = images[index]
     if not isinstance(cell, str) or len(cell) > LONGEST_INDEX:
         return index

@@ -23,7 +23,7 @@ _FORMAT = logging.Formatter(
     "[%(asctime)s] %(levelname)s - %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S"
 )
 GUEST_MODULE = "assay_guest_"
-"""Prefix of the module names of user files in this process. Log lines leave it out."""
+"""Prefix of the names under which user files are imported. Log lines omit it."""
 logger_initialized: dict[str, bool] = {}
 """Names of loggers for which a handler was set up."""
 
@@ -104,10 +104,7 @@ def setup_logger(
 
 
 def names_for(guest: "Guest") -> Record:
-    """Return a `get_logger` for the user files that `guest` loads.
-
-    The function creates children of the toolkit's logger.
-    """
+    """Return the `get_logger` that user files import. Its loggers are children of the toolkit's logger."""
     kits = guest.dialect.split("+")
     if ROOT_LOGGER_NAME in kits:
         root = ROOT_LOGGER_NAME

@@ -272,7 +272,7 @@ def version_cmp(
 
 
 def gpt_key_set() -> bool:
-    """Return True if a judge is available: the run has one, or the environment has an API key."""
+    """Return True if a judge can be called: the run has a judge, or the environment has an API key."""
     from ..state import current
 
     if current().judge is not None:

@@ -88,7 +88,7 @@ class BatchLoader:
             self._assay_df = self._assay_table()
 
     def _assay_check_place(self, source: str | Path) -> None:
-        """Raise early for a path that cannot be data. A name on the hub is checked only when rows are read."""
+        """Raise for a path that cannot be data. The existence of data on the hub is not checked here."""
         path = Path(self.file)
         if path.is_file() and path.suffix in LINES:
             return
@@ -120,9 +120,9 @@ class BatchLoader:
 
     @property
     def is_streamed(self) -> bool:
-        """True if the runner may read the rows without calling the class.
+        """True if the runner may read the file directly, row by row.
 
-        It is False for a user's subclass, and if code has assigned a table.
+        It may not if the user has subclassed `BatchLoader` or assigned a table to `df`.
         """
         return type(self) is BatchLoader and self._assay_df is None
 
@@ -268,7 +268,7 @@ class BatchLoader:
         row: Row,
         writes: bool,
     ) -> dict[str, Audio]:
-        """Replace the audio clips in a row by paths. Return the clips by path; with `writes`, also write the files."""
+        """Replace the audio clips in a row with paths. Return the clips by path. With `writes`, also write files."""
         clips: dict[str, Audio] = {}
         for name in row:
             data = audio_bytes(row[name])
@@ -377,7 +377,7 @@ def hub_rows(
 
 
 def _rows_of(path: Path) -> Iterator[Row | DataError]:
-    """Yield the rows of a file or folder, with a `DataError` in place of each row that cannot be read."""
+    """Yield the rows of a file or folder. In place of an unreadable row, yield a `DataError`."""
     from ....datasets.files import open_files
 
     for shard in open_files(path, None, "dataset")[0]:

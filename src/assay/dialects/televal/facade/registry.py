@@ -227,7 +227,7 @@ class Pipeline:
 def names_for(guest: Guest) -> Record:
     """Return the names `registry`, `DEFAULT_PATHS` and `Pipeline` for a user's checkout.
 
-    They use its folder `registry/`.
+    They use the folder `registry/` of the checkout.
     """
     folder = guest.root / "registry"
     create = partial(Pipeline.create, registry=str(folder))

@@ -34,7 +34,7 @@ class TupleEncoder:
 
 
 class TupleJSONLConverter:
-    """JSON lines that preserve tuples."""
+    """Reads and writes JSON lines. Tuples are preserved."""
 
     @staticmethod
     def load_file(
@@ -258,7 +258,7 @@ def audio_stem(
     key: object,
     column: str,
 ) -> str:
-    """Return the file name, without a suffix, for an audio clip of a row."""
+    """Return the file name of a row's audio clip without suffix: `<key>` or `<key>_<column>`."""
     if column == "audio":
         return str(key)
     return f"{key}_{column}"
