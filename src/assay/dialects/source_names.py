@@ -38,7 +38,7 @@ class SourceNames:
 
     @property
     def exported(self) -> frozenset[str]:
-        """The names that the file exports: its `__all__`, or else every public name except those of star imports."""
+        """The names in the file's `__all__`. Without one, all its public names except those from star imports."""
         if self.declared is not None:
             return self.declared
         imported = set()
@@ -156,7 +156,7 @@ def missing_packages(
     file: Path,
     is_local: Callable[[str], bool],
 ) -> list[str]:
-    """Return the packages that a file imports at its top level and that are neither local nor installed."""
+    """Return the packages that a file imports at its top level, excluding local and installed ones."""
     missing: dict[str, None] = {}
     tree = parsed(file)
     for node in tree.body if tree is not None else ():

@@ -196,7 +196,7 @@ class Bubblewrap:
         return settings_of(command, limits, None, **more)
 
     def fork_uid(self) -> int:
-        """Return a fresh uid for a fork. If assay does not run as root, the uid is always `NOBODY`."""
+        """Return a fresh uid for a fork. If assay does not run as root, the uid is always 65534."""
         return fresh_uid() if self._is_root else NOBODY
 
     @cached_property

@@ -64,7 +64,7 @@ def installed_index(library: Library) -> Index:
 
 @cache
 def kept_index(library: Library, folder: Path) -> Index:
-    """Return the index of a folder of tasks: the stored one if it is current, or else a new one."""
+    """Return the index of a folder of tasks. The stored index is used if it is current; otherwise it is rebuilt."""
     files = list(yaml_files(folder))
     state = _state_of(files)
     cache_file = _cache_folder() / f"{library.module}_{_short(str(folder))}.json"

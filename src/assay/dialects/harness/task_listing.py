@@ -112,7 +112,7 @@ def _summary(entry: IndexEntry) -> str:
 
 
 def missing_packages(entry: IndexEntry) -> list[str]:
-    """Return the packages that are not installed and that the helper modules of an index entry import."""
+    """Return the packages that are not installed although helper modules of an index entry import them."""
     folder = Path(entry.path).parent
     modules = {function.rpartition(".")[0] for function in entry.functions}
     missing: dict[str, None] = {}

@@ -196,7 +196,7 @@ def _named_members(members: object) -> Iterator[str]:
 
 
 def common_options(loaded: Loaded, read: ReadOptions) -> GenerateOptions:
-    """Return the generation options that all tasks share. Options of a single task are part of its prompts."""
+    """Return the generation options that are the same for all tasks. All others are part of the prompts."""
     options = set()
     for entry in loaded.tasks.values():
         if entry.task.OUTPUT_TYPE == "generate_until":

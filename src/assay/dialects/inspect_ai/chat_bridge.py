@@ -50,7 +50,7 @@ SAME_NAME = (
 )
 """Generation options that have the same name and meaning in inspect_ai and assay."""
 UNSUPPORTED = ("best_of", "logit_bias", "response_schema", "extra_body", "modalities")
-"""Generation options of inspect_ai that change answers and that assay does not support."""
+"""Generation options of inspect_ai that change answers but are not supported by assay."""
 TOOL_CHOICES = {"auto": "auto", "none": "none", "any": "required"}
 STOP_REASONS = {
     "stop": "stop",

@@ -119,7 +119,7 @@ class JudgePool:
         return asyncio.run_coroutine_threadsafe(answer, loop).result()
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
-        """Return the event loop, which the first question starts in a thread of its own."""
+        """Return the event loop. The first question starts it in a separate thread."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             threading.Thread(

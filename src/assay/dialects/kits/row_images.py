@@ -28,9 +28,10 @@ def file_names(
     named: Sequence[str],
     single: str,
 ) -> list[str]:
-    """Return the file names for `count` images of a row: those in `image_path`, or else names with the row's index.
+    """Return file names for `count` images of a row. They are in `image_path`, or are made from the row's index.
 
-    A single image gets the suffix `single`; several are named `<index>_<number>.png`.
+    Made from the index, a single image has the suffix `single`; several are named
+    `<index>_<number>.png`.
     """
     if named:
         return list(named)

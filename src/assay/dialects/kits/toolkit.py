@@ -44,9 +44,9 @@ class Toolkit:
     is_dataset: Callable[[type], bool]
     is_model: Callable[[Any], bool]
     model_class: Callable[..., Model]
-    """Class of the adapter for a user's model. It is created from a class or function, a name, arguments and a file."""
-    api_class: Callable[..., Model]
     """Class of the adapter for a user's model. Its arguments: the class or function, a name, arguments, a file."""
+    api_class: Callable[..., Model]
+    """Class of the adapter for users' models that call an API. Several calls run at once."""
     named_datasets: Callable[["UserFile"], Sequence[tuple[Any, str]]]
     """Function that returns a (class, dataset name) pair for each dataset in a file."""
     model_folders: tuple[str, ...]
@@ -177,7 +177,8 @@ class UserFile:
     def model(self, name: str | None) -> tuple[str, Any] | None:
         """Return the name of a model in the file with its class or function; None if the file has no models.
 
-        Without a name, the only model of the file is returned: a registered one, or else a class.
+        Without a name, return the file's only model: the registered one or, if none is
+        registered, the class.
         """
         if name is None:
             return self._only_model()
@@ -199,7 +200,7 @@ class UserFile:
         return None
 
     def _only_model(self) -> tuple[str, Any] | None:
-        """Return the registered model of the file, or else its class. Raise if there are several."""
+        """Return the file's registered model or, if none is registered, its class. Raise if there are several."""
         models = self.registered or self.models
         if len(models) > 1:
             raise UsageError(

@@ -119,7 +119,7 @@ def run_cruxeval_program(
     program: str,
     timeout: float = SECONDS,
 ) -> bool:
-    """Return True if a program ends without an error. This function replaces `check_correctness` of cruxeval."""
+    """Return True if a program ends without an error. Replaces `check_correctness` of the cruxeval tasks."""
     return passes(program, "", timeout)[0]
 
 

@@ -147,7 +147,7 @@ class LmmsDocuments(Documents):
         return Prompt(messages, options=options)
 
     def _messages(self, document: Document, row: object) -> tuple[Message, ...]:
-        """Return the messages of a document: the turns of a chat task, or else one message with text and media."""
+        """Return the messages of a document. Unless it is a chat, this is one message with text and media."""
         task = document.subtask.task
         request = document.instances[0]
         is_chat_task = self.settings.chat and hasattr(task, "doc_to_messages")

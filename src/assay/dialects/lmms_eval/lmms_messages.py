@@ -42,8 +42,8 @@ def plain_messages(
 ) -> tuple[Message, ...]:
     """Return one message with a text and its media.
 
-    Media replace their placeholders in the text, or else come first, as in lmms-eval's
-    simple models.
+    Media replace their placeholders in the text. Without placeholders, they come first,
+    as in lmms-eval's simple models.
     """
     media = [part_of(visual) for visual in as_list(visuals)]
     message = Message(role, (Text(context),))

@@ -35,7 +35,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Return why a file belongs to rwkv-benchmark, such as an import that no other system has, or else None."""
+    """Return a reason if a file belongs to rwkv-benchmark, such as an import that only it has, otherwise None."""
     telling_name = next(
         (name for name in (*_UNIQUE_IMPORTS, *_RELATIVE) if name in imports), None
     )

@@ -336,7 +336,7 @@ class Engine:
 
     @property
     def speed(self) -> dict[str, float]:
-        """The speed of all generations, or else of all likelihood requests; empty if there were neither."""
+        """The speed of all generations. If there were none, that of all likelihood requests; empty without either."""
         if self.written or self._read:
             return speed_of(self._speeds if self.written else self._read)
         return {}

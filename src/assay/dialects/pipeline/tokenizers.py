@@ -1,4 +1,4 @@
-"""Token ids for evaluators that need them: the model's own if it has a tokenizer, or else private ones.
+"""Token ids for evaluators that need them. If the model has no tokenizer, private ids are assigned.
 
 A private id stands for a piece of text: a word with the spaces before it, or a token
 that the model reported. Decoding returns exactly the text. 0 is the end of the text and
@@ -124,7 +124,7 @@ class ModelTokenizer:
 
 
 def tokenizer_of(model: Model) -> Tokenizer:
-    """Return a tokenizer with the model's own ids if the model provides them, or else one with private ids."""
+    """Return a tokenizer with the model's own ids. If the model has no tokenizer, return one with private ids."""
     # Check without reading the attribute: reading it may load the model.
     attributes = getattr(model, "__dict__", ())
     has_one = hasattr(type(model), "tokenizer") or "tokenizer" in attributes

@@ -204,7 +204,7 @@ class OptionExtractor:
         question: str,
         cushion: bool = False,
     ) -> dict[str, int]:
-        """Return `cover`, 1 if a letter could be read from the answer, and `correct`, 1 if that letter equals `ref`."""
+        """Return two flags: `cover` is 1 if a letter was found in the answer; `correct` is 1 if it equals `ref`."""
         letter = cls.extract(pred, question, cushion=cushion)
         if letter is None:
             return {"cover": 0, "correct": 0}
@@ -334,7 +334,7 @@ def _optional(name: str) -> ModuleType | None:
 
 @cache
 def _speller(language: str) -> Callable[[str], str]:
-    """Return the function that spells out numbers, from TELEVAL's normalizer `tn` or else from wetext (same rules)."""
+    """Return the function that spells out numbers: TELEVAL's normalizer `tn`, or wetext with the same rules."""
     own_normalizer = _optional(f"tn.{LANGUAGES[language]}.normalizer")
     wetext = _optional("wetext")
     if own_normalizer is not None:

@@ -76,7 +76,7 @@ class TaskBuilder:
         eval_task: str | None = None,
         model: str | None = None,
     ) -> None:
-        """Raise one error for all entries and classes that infer_tasks refer to and that do not exist.
+        """Raise one error that lists all missing entries and classes that infer_tasks refer to.
 
         Only entries that a mode needs are checked: `infer` uses no evaluator; `eval`
         uses no model, template or dataset.

@@ -97,7 +97,7 @@ class Classes:
             return  # a class of a C extension, whose arguments are not known
 
     def fault(self, entry: Entry) -> UsageError | None:
-        """Return an error if the class path of an entry is wrong, or else None. No user code is run."""
+        """Return an error if the class path of an entry is wrong, otherwise None. No user code is run."""
         module, dot, attribute = entry.cls.rpartition(".")
         where = entry.at("class")
         if not dot:

@@ -362,7 +362,8 @@ def _prediction_file(
 ) -> Path:
     """Return the prediction file of a task. Raise if there is none.
 
-    It is named after the infer_task, or else after the dataset, as in upstream.
+    It has the name of the infer_task. If no such file exists, the one named after the
+    dataset is used, as in upstream.
     """
     for name in (label, dataset):
         if (file := folder.file("prediction", name)).is_file():

@@ -32,9 +32,9 @@ from .televal_rows import LINE, Columns, info_of, prediction_lines, spoken_outpu
 from .televal_secrets import without_secrets
 
 COUNTS = {"ref_len": "N", "subs": "S", "dele": "D", "inse": "I"}
-"""For each count of an error rate: its name in TELEVAL, and its name in assay's scorers."""
-Line = tuple[str, Fields]
 """The counts that an error rate is made of: TELEVAL's name -> the name in assay's scorers."""
+Line = tuple[str, Fields]
+"""The id of a sample, and its prediction line."""
 
 
 @dataclass(frozen=True)

@@ -379,9 +379,9 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
     ) -> object:
         """Render a conversation as a prompt, or a list of conversations as a list. The model's turn comes last.
 
-        The template is the argument, or else `self.prompt_template`, or else the default one.
-        Under upstream's rules, messages keep their order, and are passed to the
-        template unchanged.
+        The template is the argument. If it is None, `self.prompt_template` is used, and
+        if that is None, too, the default. Under upstream's rules, messages keep their
+        order, and are passed to the template unchanged.
         """
         if conversation and not isinstance(conversation[0], Mapping):
             return [
@@ -452,8 +452,8 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
     def _assay_apply(self, template: str | None) -> Function:
         """Return the function that renders a conversation with a template.
 
-        It is the `apply_chat_template` of the processor or its tokenizer, or else
-        assay's own function.
+        This is `apply_chat_template` of the processor or its tokenizer. If neither has
+        it, this is assay's own function.
         """
         for holder in self._assay_holders():
             if hasattr(holder, "apply_chat_template"):

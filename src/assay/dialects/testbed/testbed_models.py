@@ -79,7 +79,7 @@ def model(reference: str, args: Fields) -> Model | None:
 
 
 def _class_of(target: object) -> type:
-    """Return `target` if it is a class, or else the class of the object `target`."""
+    """Return `target` if it is a class, otherwise the class of this object."""
     return target if isinstance(target, type) else type(target)
 
 

@@ -94,7 +94,7 @@ class TextBaseDataset(TableDataset):
         return []
 
     def build_prompt(self, line: "int | Series") -> list[dict[str, str]]:
-        """Return the prompt of a line: the text in the column `question`, or in `prompt` without such a column."""
+        """Return the prompt of a line: the text in the column `question`. If there is none, use the column `prompt`."""
         line = self._assay_line(line)
         column = next(
             (name for name in self._assay_prompts if name in line),
@@ -176,7 +176,7 @@ class ImageBaseDataset(TableDataset):
         return str(Path(self.img_root) / name)
 
     def build_prompt(self, line: "int | Series") -> list[dict[str, str]]:
-        """Return the prompt of a line: its images, then the text of `question`, or else of `prompt`."""
+        """Return the prompt of a line: its images, then the text in `question` or, if that is missing, in `prompt`."""
         line = self._assay_line(line)
         if as_upstream() and self.meta_only:
             paths = as_text_list(line["image_path"])

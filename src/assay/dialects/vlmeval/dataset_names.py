@@ -67,7 +67,11 @@ _KNOWN = KnownClasses(
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
-    """Return the type of a dataset's questions (`MCQ`, `Y/N`, `VQA` …), from its class or else its name."""
+    """Return the type of a dataset's questions (`MCQ`, `Y/N`, `VQA` …).
+
+    Its class declares the type. If no class declares one, the type follows from
+    the dataset's name.
+    """
     _, known_type = _known().get(dataset, ("", ""))
     declared = _KNOWN.declared(dataset, "TYPE", known_type)
     if declared:
@@ -109,9 +113,9 @@ def _known() -> dict[str, tuple[str, str]]:
 def build_dataset(dataset_name: str, **kwargs: Any) -> object:
     """Return the dataset object for a name; `None`, with a warning, if there is none.
 
-    It is built by a class that supports the name: a registered one, one of assay's, or
-    one of the checkout around the working folder. Otherwise `$LMUData/<name>.tsv` is
-    read; the questions are multiple choice if it has columns A and B, or else free
+    The object's class is a registered one, one of assay's, or one of the checkout
+    around the working folder. If no class supports the name, `$LMUData/<name>.tsv` is
+    read: as multiple choice if it has columns A and B, otherwise as questions with free
     answers.
     """
     if dataset_name in supported_video_datasets:

@@ -216,7 +216,7 @@ def extract_answer_from_item(
     item: Fields,
     dataset_name: str | None = None,
 ) -> Record:
-    """Return the chosen letter `opt` and the `log` of a row: read by rule, or else by the judge.
+    """Return the chosen letter `opt` and the `log` of a row. Rules are tried first, then the judge.
 
     If no letter can be read, `opt` is `Z`.
     """

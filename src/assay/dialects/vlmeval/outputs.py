@@ -365,7 +365,7 @@ def write_snapshot(run_folder: Path, samples: Samples) -> None:
 
 
 def _is_reference(cell: object) -> bool:
-    """Return True if an image cell refers to another row by its index. Such a row is a rotated copy of a question."""
+    """Return True if an image cell refers to another row by its index, as rotated copies of a question do."""
     return not is_blank(cell) and len(str(cell)) <= LONGEST_REFERENCE
 
 

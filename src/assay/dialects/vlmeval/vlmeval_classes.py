@@ -239,7 +239,7 @@ class ClassDataset:
 
     @property
     def rows(self) -> object:
-        """The rows for the task's samples: the TSV file if it can be streamed, or else the rows of the data frame."""
+        """The rows for the task's samples: from the TSV file if it can be streamed, otherwise from the data frame."""
         if self.path is None:
             return rows_of_frame(self._frame())
         if getattr(self.instance, "skip_noimg", False):

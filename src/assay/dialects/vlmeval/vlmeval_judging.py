@@ -45,7 +45,7 @@ class GuestJudge(Judge):
         self._system = settings.get("system_prompt")
 
     def working(self) -> bool:
-        """Return True without a request. If the judge is unavailable, each question reports an error."""
+        """Return True without sending a request. If the judge is unavailable, each question reports an error."""
         return True
 
     def generate(self, message: object, **options: object) -> str:

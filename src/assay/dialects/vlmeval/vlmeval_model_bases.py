@@ -158,7 +158,7 @@ class OpenAIWrapper(BaseAPI):
         self._assay_judge = GuestJudge({"model": model, **kwargs})
 
     def working(self) -> bool:
-        """Return True without a request. If the judge is unavailable, each question reports an error."""
+        """Return True without sending a request. If the judge is unavailable, each question reports an error."""
         return self._assay_judge.working()
 
     def generate_inner(self, inputs: object, **kwargs: object) -> object:  # type: ignore[override]

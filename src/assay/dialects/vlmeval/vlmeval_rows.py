@@ -192,7 +192,7 @@ class Source:
 
     @property
     def target_folder(self) -> str:
-        """The folder to which images are written: `img_root` if the user's class sets it, or else `folder`."""
+        """The folder to which images are written: `img_root` of the user's class. If it is not set, use `folder`."""
         return str(getattr(self.dataset, "img_root", None) or self.folder)
 
     def _in_frame(self, index: str) -> object:

@@ -81,7 +81,7 @@ def load(
     f: str | os.PathLike[str],
     fmt: str | None = None,
 ) -> Any:
-    """Return the content of a file: a data frame for a table, or else plain data.
+    """Return the content of a file: a data frame for a table, and plain data for any other format.
 
     A URL is first downloaded to `$LMUData/files`.
     """
@@ -196,7 +196,7 @@ def download_file(
 
 
 def md5(s: str) -> str:
-    """Return the MD5 of a file's bytes if `s` is a file, or else of the string `s`."""
+    """Return an MD5 as hex: of the file's bytes if `s` is the path of a file, otherwise of the string `s`."""
     if len(s) <= LONGEST_PATH and "\0" not in s and os.path.isfile(s):
         with open(s, "rb") as stream:
             return hashlib.file_digest(
