@@ -100,7 +100,7 @@ def _remove_entry(name: str, top: int) -> bool:
     """Remove one entry of the folder `top`. Return True if it existed and could be removed.
 
     Folders inside the entry are first moved up into `top`, so that paths stay short.
-    The caller repeats the removal until `top` is empty.
+    The caller then removes them in its next pass.
     """
     try:
         if not _is_folder(name, top):

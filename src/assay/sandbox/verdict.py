@@ -3,7 +3,7 @@
 A program and tests of its functions run in one process inside a sandbox (`harness`), as
 in the official runners. The process writes lines to a pipe, each with a number that the
 program does not have. Other lines are ignored. A program passes only if such a line
-reports it. Once the tests have started, any other end counts as a failure of the
+reports it. Once this process has started, any other end counts as a failure of the
 program.
 
 `ToRun` contains everything that the verdict depends on except the tier: the program,
