@@ -3,10 +3,9 @@
 Each such file, and each module it imports, gets builtins with an `__import__` that
 resolves the toolkit's module names. In `sys.modules`, these modules have a prefix.
 
-If assay has a replacement for a module, the replacement is imported. Otherwise the
-module comes from the toolkit's source tree that contains the file, from the file's
-folder, or from the installed package. A user's module that merely has the same name as
-a module of assay is imported unchanged.
+If assay has a replacement for a module, the replacement is imported. Otherwise the module
+comes from the source tree around the file, from its folder, or from the installed package.
+A user's module that merely has the same name as a module of assay is imported unchanged.
 """
 
 import builtins
