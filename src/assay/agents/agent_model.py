@@ -1,7 +1,9 @@
-"""An agent program as a model: its instruction is the prompt of a sample, and its output is the answer.
+"""Agent programs as models: the prompt of a sample is the program's instruction, and
+the program's output is the answer.
 
-The program runs in its own workspace. Its requests go to the model of the run through the recording engine, so that
-every exchange is in the journal and a restarted program gets the same answers in the same order.
+Each program runs in its own workspace. The model of the run answers its requests. All
+exchanges are recorded in the journal, so a restarted program gets the same answers in
+the same order.
 """
 
 import asyncio
@@ -52,7 +54,7 @@ MOST_TEXT = 64 << 10
 """Size limit for files whose text is stored in the journal. Larger files are stored as size and digest."""
 MOST_FILES = 200
 MOST_FILE_BYTES = 4 << 20
-"""Limit on the bytes that are read from all files of a workspace together."""
+"""Limit on the total number of bytes read from the files of one workspace."""
 MOST_ERROR_TEXT = 4000
 PATCH_SECONDS = 60.0
 DEFAULT_CONCURRENCY = 8
@@ -77,7 +79,7 @@ class AgentModel:
 
     @property
     def abilities(self) -> Abilities:
-        """Return abilities for text input and text output only, even if the inner model has more."""
+        """Accept and produce text only, even if the inner model has more abilities."""
         return Abilities(frozenset({"text"}), frozenset({"text"}))
 
     @property
@@ -99,11 +101,11 @@ class AgentModel:
         return {"environment": self.environment.digest(id)}
 
     def use(self, conversations: Conversations) -> None:
-        """Set the conversations through which the inner model is called from now on."""
+        """Set the conversations through which later runs call the inner model."""
         self._conversations = conversations
 
     def load(self) -> None:
-        """Choose the sandbox tier for the workspaces. The tier runs a self-test first."""
+        """Choose the sandbox tier for the workspaces, and run its self-test."""
         if self.program.is_null and self.environment is None:
             return
         if self.environment is not None and not self.environment.needs_machine():
@@ -294,9 +296,10 @@ class _SampleRun:
         execution: Execution | None,
         details: dict[str, Any],
     ) -> str:
-        """Read the program's files and answer, and let the environment check the work.
+        """Read the program's files and its answer, let the environment check the work,
+        and return the answer.
 
-        The agent's processes have already ended. Return the answer.
+        All processes of the agent have ended before this call.
         """
         workspace.end_processes()
         files = record_files(workspace, prepared.folder)
@@ -451,7 +454,7 @@ def _record_file(content: bytes) -> object:
 
 
 def _read_answer(workspace: AgentWorkspace) -> str | None:
-    """Return the text that the program left in its answer file, or None."""
+    """Return the content of the answer file. Return None if the program did not write one."""
     try:
         return as_text(workspace.read(ANSWER_FILE))
     except AssayError:
@@ -464,6 +467,6 @@ def as_text(data: bytes) -> str:
 
 
 def _smallest_limit(*limits: float | None) -> float | None:
-    """Return the smallest limit that is not None; None if all are."""
+    """Return the smallest limit that is set, or None if no limit is set."""
     limits_set = [limit for limit in limits if limit is not None]
     return min(limits_set) if limits_set else None

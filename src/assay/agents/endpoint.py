@@ -79,7 +79,7 @@ class HttpRequest:
 
 
 class Reply(Exception):
-    """Raised to end the handling of a request with an error status."""
+    """Raised to answer a request with this HTTP error status and message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -290,7 +290,7 @@ def http_response(
     *,
     is_last: bool = False,
 ) -> bytes:
-    """Return a complete response, with a header that makes the common SDKs not retry."""
+    """Build a complete HTTP response. A header tells the common SDKs not to retry."""
     head = (
         f"HTTP/1.1 {status} {STATUSES[status]}\r\n"
         f"content-type: {content_type}\r\n"

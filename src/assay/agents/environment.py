@@ -10,7 +10,7 @@ from ..sandbox.running import Stopper
 from ..sandbox.workspace import Workspace, WorkspaceLimits
 
 AgentWorkspace = Workspace | ContainerWorkspace
-"""The workspace of an agent, on this machine or in a container. Both classes have the same methods."""
+"""The workspace of an agent: a folder on this machine, or a container. Both classes have the same methods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Environment(Protocol):
         """Return a digest of everything that determines a sample's workspace and its checks."""
 
     def needs_machine(self) -> bool:
-        """Return True if samples run in workspaces on this machine, not in containers."""
+        """Return True if at least one sample runs in a workspace on this machine instead of a container."""
 
     def open_container(
         self,
@@ -49,7 +49,7 @@ class Environment(Protocol):
         """Return the folders of this machine that are mounted read-only in the workspaces."""
 
     def folders(self) -> Sequence[str]:
-        """Return further top-level folders that the workspaces may write to."""
+        """Return additional top-level folders that agents may write to."""
 
     def plan_lines(self) -> Sequence[str]:
         """Return lines for the plan that is printed before a run, such as which samples can run and how."""

@@ -26,7 +26,7 @@ BUILT_IN = {
 }
 """Built-in agents, which need no program, by name."""
 CONTAINER_OPTIONS = ("tier", "engine", "build_network")
-"""Options of `--agent_args` that choose where the task runs. They are passed to the task's environment."""
+"""Options of `--agent_args` that select where the task runs. They are passed to the task's environment."""
 PLACEHOLDERS = ("instruction", "instruction_file", "model", "base_url", "id")
 """Names in braces that are replaced in a command."""
 AGENT_HOME = "/tmp/agent/home"
@@ -45,7 +45,7 @@ class AgentProgram:
     words: tuple[str, ...]
     """The command, with placeholders. Empty for agents without a program."""
     files: Mapping[str, Path] = field(default_factory=lambda: EMPTY)
-    """Files to copy into the agent's folder, by their names there."""
+    """Files to copy into the agent's folder: the name of the copy, and the local path."""
     visible: tuple[str, ...] = ()
     """Local folders that the program reads, such as the environment it is installed in."""
     env: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -92,7 +92,7 @@ class AgentProgram:
 
 
 def read_agent(text: str, args: Mapping[str, Any]) -> AgentProgram:
-    """Return the agent that `--agent` names, with the options of `--agent_args`.
+    """Return the agent selected by `--agent`, with the options of `--agent_args`.
 
     Raise `UsageError` if the agent cannot be run.
     """
@@ -135,7 +135,7 @@ def _read_args(args: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...]
 
 
 def _existing_folder(path: str) -> str:
-    """Return the full path of a folder that `show` names. Raise if it does not exist."""
+    """Return the absolute path of a folder from the option `show`. Raise if the folder does not exist."""
     full = Path(path).expanduser().resolve()
     if not full.exists():
         raise UsageError(
@@ -151,7 +151,7 @@ def _python_agent(
     env: Mapping[str, str],
     visible: tuple[str, ...],
 ) -> AgentProgram:
-    """Return the agent that calls a function in a Python file, with the packages of this environment."""
+    """Return an agent that calls a function in a Python file and can import the packages of this environment."""
     path, function = split_reference(text)
     file = Path(path).expanduser()
     if not file.is_file():

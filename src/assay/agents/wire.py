@@ -31,7 +31,7 @@ class WireRequest:
     dropped: tuple[str, ...] = ()
     """Names of request fields without a counterpart in assay, which were not passed on."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Values of the request that are needed again to write the answer in the same format."""
+    """Details of the request that the answer must repeat or depends on."""
 
 
 class WireFormat(Protocol):
@@ -64,9 +64,10 @@ def read_messages(
     turns: Sequence[Any],
     earlier: tuple[Message, ...] = (),
 ) -> tuple[Message, ...]:
-    """Convert the turns of a request to messages, and return `earlier` followed by them.
+    """Convert the turns of a request to messages, and append them to `earlier`.
 
-    Raise `BadRequest` for a turn that cannot be read, or whose media are not contained in the request.
+    Raise `BadRequest` for a turn that cannot be read, or that refers to media by path
+    or URL.
     """
     for turn in turns:
         _refuse_references(turn)
@@ -78,7 +79,10 @@ def read_messages(
 
 
 def _with_content(message: Message) -> Message:
-    """Return a message. One without content gets an empty text, because no content means that the model writes it."""
+    """Return the message, with an empty text if it has no content.
+
+    In a prompt, a message without content marks the turn that the model writes.
+    """
     if message.parts is None:
         return Message(message.role, (Text(""),))
     return message
@@ -103,7 +107,7 @@ def _refuse_references(turn: object) -> None:
 
 
 def _media_sources(piece: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the strings in a content part that hold the URL, path or data of its medium."""
+    """Yield the URLs, paths or data strings of the media in a content part."""
     for name in ("image_url", "audio_url", "video_url", "image", "audio", "video"):
         value = piece.get(name)
         if isinstance(value, Mapping):

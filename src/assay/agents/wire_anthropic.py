@@ -26,7 +26,7 @@ OPTIONS = {
     "top_k": "top_k",
     "stop_sequences": "stop",
 }
-"""For each option in a request body, the name of assay's generation option."""
+"""Maps option names of this API to generation options of assay."""
 READ = {"model", "messages", "system", "stream", "tools", "tool_choice", *OPTIONS}
 WITHOUT_EFFECT = frozenset({"metadata", "service_tier", "container"})
 STOP_REASONS = {
@@ -133,7 +133,7 @@ def _system_of(body: Mapping[str, Any]) -> list[str]:
 
 
 def _turns_of(turn: object) -> Iterable[dict[str, Any]]:
-    """Split a turn of a request: yield its tool results as a turn of the role `tool`, then the rest."""
+    """Split a turn of a request in two: its tool results as a turn of the role `tool`, then all other content."""
     if not isinstance(turn, Mapping):
         raise BadRequest(f"a message is an object, got {shorten(turn)}")
     content = turn.get("content")
@@ -151,7 +151,7 @@ def _turns_of(turn: object) -> Iterable[dict[str, Any]]:
 
 
 def _block_of(block: object) -> dict[str, Any]:
-    """Convert a content block to the form that `core.message` reads: no cache marks, images as data URLs."""
+    """Convert a content block for `core.message`: drop cache marks, and convert images to data URLs."""
     if isinstance(block, str):
         return {"type": "text", "text": block}
     if not isinstance(block, Mapping) or "type" not in block:
@@ -235,7 +235,7 @@ def _thinking(part: Reasoning) -> dict[str, Any]:
 
 
 def _input_of(call: ToolCall) -> object:
-    """Return the arguments of a call. Wrap invalid ones in an object, because this API requires an object."""
+    """Return the arguments of a call. This API requires an object, so wrap invalid arguments in one."""
     arguments = call.arguments
     if isinstance(arguments, str):
         return {"arguments": arguments}

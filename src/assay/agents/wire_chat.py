@@ -32,7 +32,7 @@ OPTIONS = {
     "repetition_penalty": "repetition_penalty",
     "reasoning_effort": "reasoning_effort",
 }
-"""For each option in a request body, the name of assay's generation option."""
+"""Maps option names of this API to generation options of assay."""
 READ = {
     "messages",
     "model",
@@ -132,7 +132,9 @@ class ChatFormat:
 
 
 def with_reasoning(turn: object, message: Message) -> Message:
-    """Return the message with the reasoning from a separate field of the turn, as vLLM and others return it."""
+    """Return the message with its reasoning added. vLLM and others put reasoning into a
+    separate field of the turn.
+    """
     if not isinstance(turn, Mapping) or message.role != "assistant":
         return message
     text = turn.get("reasoning_content") or turn.get("reasoning")
@@ -142,7 +144,7 @@ def with_reasoning(turn: object, message: Message) -> Message:
 
 
 def read_response_format(value: object) -> str | None:
-    """Return `json` if a request requires JSON, or else None. Raise `BadRequest` for a JSON schema."""
+    """Return `json` if the request requires JSON output, otherwise None. Raise `BadRequest` for a JSON schema."""
     if isinstance(value, Mapping):
         kind = value.get("type")
     else:
@@ -155,7 +157,9 @@ def read_response_format(value: object) -> str | None:
 
 
 def _tools_of(body: Mapping[str, Any]) -> tuple[Any, str | None]:
-    """Return the tools and the tool choice of a request, also from the older `functions` field."""
+    """Return the tools and the tool choice of a request. The older fields `functions`
+    and `function_call` are read too.
+    """
     try:
         tools = read_tools(body.get("tools") or body.get("functions") or [])
         choice = body.get("tool_choice")

@@ -25,7 +25,7 @@ OPTIONS = {
     "top_p": "top_p",
     "seed": "seed",
 }
-"""For each option in a request body, the name of assay's generation option."""
+"""Maps option names of this API to generation options of assay."""
 READ = {
     "model",
     "input",
@@ -202,7 +202,7 @@ def _add_assistant_block(
     turns: list[dict[str, Any]],
     block: dict[str, Any],
 ) -> None:
-    """Add a content block to the last turn if its role is `assistant`, or else to a new turn."""
+    """Append a content block to the last turn. If that is not an assistant turn, start a new one."""
     if not turns or turns[-1]["role"] != "assistant":
         turns.append({"role": "assistant", "content": []})
     turn = turns[-1]

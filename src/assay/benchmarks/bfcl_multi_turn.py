@@ -33,18 +33,18 @@ CATEGORIES = (
     "multi_turn_long_context",
 )
 MOST_STEPS = 21
-"""The number of answers with calls in one turn after which bfcl-eval ends the sample."""
+"""bfcl-eval ends the sample when a turn has this number of answers with calls."""
 REFUSED_CALL = "call_that_is_not_plain()"
-"""A call to a function that does not exist, so that it fails.
+"""A call that is guaranteed to fail, because its function does not exist.
 
-It replaces calls with arguments that are not literals.
+It replaces calls whose arguments are not literals.
 """
 LARGEST = 10_000
 _SIZES = ("precision", "exponent")
-"""Names of arguments with which the package would compute for hours if they were large."""
+"""Names of arguments whose value is limited. With large values, a call would compute for hours."""
 _counter = itertools.count()
 _execution = threading.Lock()
-"""The lock for running a call, because the systems share a library's global precision setting."""
+"""Lock held while calls run. The simulated systems share the global precision setting of a library."""
 
 
 @functools.cache
@@ -201,7 +201,7 @@ class SystemSession:
 
 
 def _late_text(functions: object, mode: str) -> str:
-    """Return BFCL's text about functions that are added in a later turn."""
+    """Return BFCL's prompt text that announces additional functions in a later turn."""
     texts = _modules()[2]
     if mode == FC:
         return str(texts.DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_FC)
@@ -219,7 +219,11 @@ def _results_text(
 
 
 class Systems:
-    """The simulated systems of one sample. The package stores them among its global variables under a name."""
+    """The simulated systems of one sample.
+
+    The package stores them in global variables, under a name that is unique to the
+    sample.
+    """
 
     def __init__(self, entry: Mapping[str, Any]) -> None:
         self._entry = entry
@@ -263,7 +267,7 @@ def call_text(
     name: str,
     arguments: Mapping[str, Any],
 ) -> str:
-    """Return a call as text in the package's spelling."""
+    """Return a call as Python text, as the package expects it: `cd(folder='docs')`."""
     values = ",".join(f"{key}={value!r}" for key, value in arguments.items())
     return f"{name}({values})"
 
@@ -272,7 +276,10 @@ def plain_or_refused(
     call: str,
     names: frozenset[str],
 ) -> str:
-    """Return the call if it only calls functions of the sample with literal arguments; otherwise a call that fails."""
+    """Return the call unchanged if it is safe to run, otherwise `REFUSED_CALL`.
+
+    Only calls to functions of the sample with literal arguments are safe.
+    """
     try:
         node = ast.parse(call, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -335,7 +342,7 @@ def executable_text(text: str) -> list[str]:
 
 @contextmanager
 def _fresh_owner() -> Iterator[str]:
-    """Yield a name for systems to check one sample with, and remove these systems afterwards."""
+    """Yield a unique name for the systems that check one sample, and remove these systems at the end."""
     owner = f"verdict{next(_counter)}x"
     try:
         yield owner
@@ -348,9 +355,10 @@ def turns_of(
     mode: str,
     names: frozenset[str],
 ) -> list[list[list[str]]]:
-    """Return the calls of a sample as a list of turns. A turn is a list of answers, and an answer a list of calls.
+    """Return all calls of a sample as nested lists: turns, answers of a turn, calls of
+    an answer.
 
-    The list ends with the first turn that has too many answers.
+    A turn with too many answers is the last one in the list.
     """
     turns: list[list[list[str]]] = []
     steps: list[list[str]] = []

@@ -35,7 +35,7 @@ _PARSERS = {
     "java_parser": "parse_java_function_call",
     "js_parser": "parse_javascript_function_call",
 }
-"""The package's modules that parse Java and JavaScript in answers of mode `prompt`, with the function in each."""
+"""The package's parsers of Java and JavaScript, needed in mode `prompt`: module name and function name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Bfcl:
         return [row["ground_truth"] for row in rows]
 
     def openai_tools(self, functions: Sequence[Any]) -> list[dict[str, Any]]:
-        """Return functions as OpenAI's tools, converted as in BFCL: `_` instead of `.` in names, JSON types."""
+        """Return functions as OpenAI tools, converted by BFCL: names with `_` instead of `.`, and JSON types."""
         tools: list[dict[str, Any]] = self.handler_utils.convert_to_tool(
             deepcopy(list(functions)),
             self.type_mappings.GORILLA_TO_OPENAPI,
@@ -154,12 +154,16 @@ class Bfcl:
         )
 
     def is_no_call(self, decoded: object) -> bool:
-        """Return True if decoded calls are treated as no call in the categories irrelevance and relevance."""
+        """Return True if BFCL's categories irrelevance and relevance would count these decoded calls as no call."""
         return bool(self.utils.is_empty_output(decoded))
 
 
 def decoded_calls(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
-    """Return tool calls in the form of BFCL's decoder. Raise `Undecoded` for arguments that are not a JSON object."""
+    """Return tool calls in the format that BFCL's decoder produces: `[{name:
+    arguments}]`.
+
+    Raise `Undecoded` if the arguments of a call are not a JSON object.
+    """
     decoded: list[dict[str, Any]] = []
     for call in calls:
         if isinstance(call.arguments, str):
@@ -200,7 +204,11 @@ def version() -> str:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """While the package is imported, provide the modules it needs and a temporary folder for the files it creates."""
+    """Prepare the import of the package, and clean up afterwards.
+
+    Missing modules get substitutes. Files that the package creates go to a temporary
+    folder.
+    """
     stand_ins = _stand_ins()
     before = {name: sys.modules.get(name) for name in stand_ins}
     folder_before = os.environ.get("BFCL_PROJECT_ROOT")
@@ -218,7 +226,7 @@ def importing() -> Iterator[None]:
 
 
 def _restore(modules: Mapping[str, ModuleType | None]) -> None:
-    """Restore the modules that substitutes have replaced. Substitutes for the package's own modules remain."""
+    """Put back the original modules. Substitutes for modules of the package itself remain in place."""
     for name, module in modules.items():
         if module is not None:
             sys.modules[name] = module

@@ -37,7 +37,7 @@ CATEGORIES: Mapping[str, str] = {
     "live_irrelevance": "live_irrelevance",
     "live_relevance": "live_relevance",
 }
-"""The package's category for each task, by the task's name without `bfcl_`."""
+"""Maps the name of a task, without `bfcl_`, to the category of the package."""
 
 
 def wants_no_call(category: str) -> bool:
@@ -149,7 +149,7 @@ def bfcl(sample: Sample, output: Output) -> Score:
 
 
 def _decode(sample: Sample, output: Output) -> list[Any]:
-    """Return the calls in the form that the checker needs. Raise `Undecoded` if there are none."""
+    """Return the calls in the checker's format. Raise `Undecoded` if the answer has none."""
     if sample["mode"] == PROMPT:
         return load_bfcl().decode_text(output.text, sample["category"])
     if not output.last_calls:

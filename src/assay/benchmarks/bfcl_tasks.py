@@ -17,7 +17,7 @@ OPTIONS = GenerateOptions(temperature=0.0, max_tokens=4096)
 MOST_ANSWERS = 200
 """The maximum number of answers in a sample with several turns. BFCL's own limit is 21 for each turn."""
 MODES = {FC: "", PROMPT: "_prompt"}
-"""The suffix of a task's name for each mode."""
+"""Suffix of the task name for each mode."""
 
 
 def _single_turn(name: str, mode: str) -> Task:
@@ -85,9 +85,9 @@ OVERALL_SHARES: Mapping[str, float] = {
     "no_call": 0.1,
     "turns": 0.3,
 }
-"""The weight of each group of tasks in BFCL's overall score.
+"""Weight of each group of tasks in BFCL's overall score.
 
-The rest is for memory and web search, whose score is taken to be 0.
+The weights do not sum to 1: memory and web search are missing, and count as 0.
 """
 
 
@@ -97,10 +97,10 @@ class OfficialWeights:
 
     mode: str
     shares: Mapping[str, float]
-    """The share of each group of tasks in the score."""
+    """Weight of each group of tasks in the score."""
 
     def __call__(self, sizes: Mapping[str, int]) -> dict[str, float]:
-        """Return the weights by task, from the number of samples by task."""
+        """Return the weight of each task. `sizes` has the number of samples of each task."""
         ending = MODES[self.mode]
         weights: dict[str, float] = {}
         for group, share in self.shares.items():
@@ -115,7 +115,7 @@ class OfficialWeights:
         group: str,
         sizes: Mapping[str, int],
     ) -> Mapping[str, float]:
-        """Return the weights of the categories in a group, which sum up to 1."""
+        """Return the weights of the categories within a group. They sum to 1."""
         if group == "non_live":
             return NON_LIVE_WEIGHTS
         if group == "no_call":

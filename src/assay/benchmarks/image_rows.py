@@ -26,7 +26,7 @@ def prompts(
     tags: Callable[[RowOf], Mapping[str, str]] | None = None,
     **aliases: str,
 ) -> Table:
-    """Return a reader of rows with a prompt for an image."""
+    """Return a reader for image generation: each row has a prompt that describes an image."""
     return Table(
         shows_images=False,
         tags=tags,
@@ -35,7 +35,9 @@ def prompts(
 
 
 def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
-    """Return a function that fills a missing column of a row from another column: `renamed(prompt="text")`."""
+    """Return a function that fills missing columns from others:
+    `renamed(prompt="text")` copies `text` to `prompt`.
+    """
 
     def reshape(row: RowOf) -> list[RowOf]:
         missing = {}
@@ -53,7 +55,7 @@ def edits(
     target: Callable[[RowOf], Any] | None = None,
     **aliases: str,
 ) -> Table:
-    """Return a reader of rows with images and an editing instruction."""
+    """Return a reader for image editing: each row has source images and an instruction."""
     return Table(
         shows_images=True,
         target=target or nothing,
@@ -62,7 +64,7 @@ def edits(
 
 
 def nothing(row: RowOf) -> None:
-    """Return None as the target, because many images may be right."""
+    """Return None as the target: many different images can be right."""
     return None
 
 
@@ -94,7 +96,7 @@ PROPOSITION_COLUMNS = (
 
 @dataclass(frozen=True)
 class PropositionTable(Table):
-    """A table with one row for each prompt, or the official table with one row for each proposition."""
+    """Reads tables with one row per prompt, and official tables with one row per proposition (yes/no question)."""
 
     def __call__(self, found: str | Path) -> Samples:
         samples = super().__call__(found)
@@ -104,7 +106,9 @@ class PropositionTable(Table):
 
 @dataclass(frozen=True)
 class Gathered(ShardOver):
-    """A shard that combines all rows with the same `item_id` to one. Rows without an `item_id` are unchanged."""
+    """A shard that merges consecutive rows with the same `item_id` into one row. Rows
+    without an `item_id` are unchanged.
+    """
 
     columns: None = None
     known_length: None = None
@@ -157,7 +161,7 @@ class Gathered(ShardOver):
 
 
 def item_of(row: RowData) -> str | None:
-    """Return the id of the prompt to which a proposition belongs; None for a row that is not a proposition."""
+    """Return the id of the prompt that a proposition checks. Return None for rows that are not propositions."""
     if (
         not isinstance(row, Mapping)
         or "proposition_id" not in row

@@ -16,7 +16,7 @@ from .vision_rows import RowOf, whole_number
 
 
 def classes_to_find(sample: Sample) -> str:
-    """Return the detector's input as JSON: the classes in the prompt, and whether their colours matter."""
+    """Return the input of the object detector as JSON: class names, and `colors` if any colour is checked."""
     metadata = metadata_of(sample) or {}
     clauses = [*(metadata.get("include") or ()), *(metadata.get("exclude") or ())]
     request: dict[str, Any] = {
@@ -28,14 +28,14 @@ def classes_to_find(sample: Sample) -> str:
 
 
 def with_prompt(row: RowOf) -> list[RowOf]:
-    """Return the row with `prompt` filled from `text`, its name in ULMEvalKit's and the official table."""
+    """Copy the column `text` to `prompt`. ULMEvalKit's table and the official one call the prompt `text`."""
     if "item_id" not in row:
         return renamed(prompt="text")(row)
     return [row]
 
 
 def propositions(sample: Sample) -> str:
-    """Return the questions by id as JSON: the input of the model in the role `vqa`."""
+    """Return the input of the model in the role `vqa` as JSON: the yes/no questions by id."""
     listed: Any = read_json(sample.fields.get("questions"))
     questions = {
         str(entry["proposition_id"]): entry["question_natural_language"]
@@ -47,9 +47,9 @@ def propositions(sample: Sample) -> str:
 
 
 def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
-    """Return a function that returns the field of knowledge of a row as the tag `category`.
+    """Return a function that tags a row with its field of knowledge, as `category`.
 
-    Rows without such a column are assigned by `prompt_id`; `last` has the highest id of
+    Rows without such a column get it from `prompt_id`: `last` has the highest id of
     each field.
     """
 
@@ -81,7 +81,7 @@ def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
 
 
 def explanation_of(sample: Sample) -> str:
-    """Return the description of the expected image. ULMEvalKit's table has it in a column with a lower-case name."""
+    """Return the description of the expected image. The name of its column is lower-case in ULMEvalKit's table."""
     return str(
         sample["Explanation" if "Explanation" in sample.fields else "explanation"]
     )
@@ -111,7 +111,7 @@ KINDS = {
     "combination": "hybridization", "time": "spatiotemporal", "environment": "spatiotemporal",
     "two_object": "multi-object",
 }  # fmt: skip
-"""The group of each of ImagineBench's types of prompts. A type that is not listed is a separate group."""
+"""Maps a prompt type of ImagineBench to its group. A type that is not listed is its own group."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class ImaginedRatings(JudgeRatings):
 
 
 def instruction_as_prompt(row: RowOf) -> Sequence[RowOf]:
-    """Return the row with `prompt` filled from `instruction`, its name in the official file."""
+    """Copy the column `instruction` of the official file to `prompt`."""
     return [
         {**row, "prompt": row["instruction"]}
         if "instruction" in row and "prompt" not in row
@@ -136,9 +136,7 @@ def instruction_as_prompt(row: RowOf) -> Sequence[RowOf]:
 
 
 def kind_of(row: RowOf) -> dict[str, str]:
-    """Return two tags of an ImagineBench row: the `type` of its prompt, and the `kind`
-    (group of types) that it belongs to.
-    """
+    """Return two tags of an ImagineBench row: `type`, the type of its prompt, and `kind`, the group of that type."""
     name = str(row.get("type") or "").strip()
     if name:
         return {"type": name, "kind": KINDS.get(name.lower(), name.lower())}

@@ -45,31 +45,34 @@ AUDIO_COLUMNS = ("audio", "audio_path", "context", "wav")
 QUERIES = ("query", "question", "instruction", "prompt")
 TARGETS = ("ref", "answer", "answers", "reference", "target", "text")
 ROUNDS = "rounds"
-"""The field of a sample with the user's words in each round of a dialogue."""
+"""The sample field that contains the user's words for each round of a dialogue."""
 
 
 @dataclass(frozen=True)
 class Spoken:
-    """A reader for `DataSource.read`. It opens a file or a hub dataset and returns its samples."""
+    """Opens a file or a hub dataset of a speech benchmark, and returns its samples. A value for `DataSource.read`."""
 
     target: tuple[str, ...] = TARGETS
-    """Columns that may have the answer. The first one that exists is used."""
+    """Columns in which to look for the answer. The first column that exists is used."""
     query: tuple[str, ...] = QUERIES
     options: bool = False
     """True if rows have options, so that the target is a letter."""
     letters: str = ""
-    """The option letters, such as `ABCD`, if the options are part of the question. Their texts are then unknown."""
+    """The option letters, such as `ABCD`, if the options are only spoken in the
+    question and their texts are unknown.
+    """
     rounds: bool = False
     """True if rows are dialogues."""
     tags: tuple[str, ...] = ()
     """Columns to break the result down by, if a row has them."""
     cluster: str = ""
-    """A column that marks rows as dependent: rows of one speaker or one sentence have the same value."""
+    """Column that identifies dependent rows: all rows of one speaker or sentence have the same value in it."""
     repeats: bool = False
-    """True if several rows may have the same id, such as several readings of a sentence in FLEURS."""
+    """True if several rows may share an id. In FLEURS, for example, a sentence is read several times."""
     aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Names of columns in the hub's copy of the data: `{"choices": "option_list"}`
-    reads `choices` from `option_list`.
+    """Maps a column name to its name in the hub's copy of the data.
+
+    `{"choices": "option_list"}` reads `choices` from `option_list`.
     """
 
     def __call__(self, found: str | Path) -> Samples:
@@ -188,10 +191,10 @@ def first_of(
 
 
 def reference_of(cell: object) -> Any:
-    """Return an answer as a target.
+    """Return a cell's answer as a target.
 
-    Any entry of a list is right. All entries of a marked tuple are required. Both may be
-    nested.
+    In a list, any item is a right answer. In a tuple (`{"__tuple__": true, "items":
+    […]}`), all items are required. Lists and tuples may be nested.
     """
     if isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{"):
         try:
@@ -214,8 +217,10 @@ MODES = AUDIO, BOTH, TEXT = tuple(SUFFIXES)
 
 @dataclass(frozen=True)
 class Heard:
-    """A template for a question as an audio clip (in the mode `audio+text` with a
-    written instruction) or as its text.
+    """Prompt template for a question with an audio clip.
+
+    The mode decides whether the model gets the audio, the audio with a written
+    instruction, or the text only.
     """
 
     mode: str = AUDIO
@@ -274,7 +279,9 @@ class HeardRounds:
 
 @dataclass(frozen=True)
 class Blind:
-    """Wraps a template and removes its audio, to measure how well answers can be guessed from the text."""
+    """Removes the audio from another template's prompts, to measure how often answers
+    can be guessed from the text alone.
+    """
 
     template: Any
 
@@ -288,7 +295,7 @@ def user_turn(
     text: str,
     audio: object,
 ) -> Message:
-    """Return one user turn, as audio or text depending on the mode."""
+    """Build a user turn from audio or text, depending on the template's mode."""
     if template.mode == TEXT:
         if not text:
             raise TemplateError(
@@ -323,7 +330,7 @@ def heard(
     *modes: str,
     lists_options: bool = False,
 ) -> dict[str, Heard]:
-    """Return the template of each input mode by name: of the given `modes`, or of all three."""
+    """Return a template for each of the given input modes. Without `modes`, return one for each of the three."""
     heard_modes = {}
     for mode in modes or MODES:
         heard_modes[mode] = Heard(
@@ -342,9 +349,9 @@ def in_modes(
 ) -> tuple[Task, ...]:
     """Return one task for each mode: `webq`, `webq_audio_text`, `webq_text`.
 
-    The description contains the mode and the check. If a task has no spoken mode, its
-    first mode gets the name without a suffix. `version` is appended to the protocol ids
-    of a task whose scoring has changed, so that old and new values are not confused.
+    The task of the first mode has no suffix. The description of a task contains its
+    mode and `checked`. If the scoring of a task has changed, `version` is appended to
+    its protocol ids to keep old and new values apart.
     """
     first = next(iter(templates))
     tasks = []

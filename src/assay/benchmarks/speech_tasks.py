@@ -33,7 +33,7 @@ from .task_rows import build_task, read_task_rows
 
 
 def words_of_option(sample: Sample, output: Output) -> Score:
-    """Score 1 if the answer has every word of the right option, and no word that only a wrong option has."""
+    """Score 1 if the answer contains every word of the right option, and no word found only in wrong options."""
     if sample.target is None:
         return no_target(sample)
     silence = no_answer(output)
@@ -50,7 +50,7 @@ def names_option(
     text: str,
     options: Sequence[str],
 ) -> bool:
-    """Return True if a text has every word of one option and no word that only the others have."""
+    """Return True if a text contains every word of the right option, and no word found only in other options."""
     right_words = _words(right)
     words = _words(text)
     others = {word for option in options for word in _words(option) - right_words}
@@ -66,7 +66,7 @@ ASK_MEMORY = "Answer in one short sentence."
 
 @dataclass(frozen=True)
 class InThisVoice:
-    """A prompt template: a recording, followed by the text to speak in the same voice."""
+    """A prompt template for voice cloning: a recording, followed by the text to speak in the recorded voice."""
 
     instruction: str = (
         "Say the following in the voice of the recording, and nothing else:"

@@ -26,7 +26,10 @@ _FILLED = ("name", "file")
 
 
 def read_tasks(file: str, module: str) -> dict[str, Task]:
-    """Return the tasks of a file in `data/tasks/`. Names without a module in its rows are those of `module`."""
+    """Return the tasks of a file in `data/tasks/`.
+
+    Rows may name Python objects. A name without a module is looked up in `module`.
+    """
     rows = read_task_rows(file)
     return {name: build_task(row, module) for name, row in rows.items()}
 
@@ -97,7 +100,7 @@ def _fill(
 
 
 def _resolve(value: object, module: str) -> Any:
-    """Replace references to Python objects in a value by the objects, and lists by tuples."""
+    """Replace references in a value with the Python objects they name, and replace lists with tuples."""
     if isinstance(value, str) and value.startswith(_REFERENCE):
         return _load(value.removeprefix(_REFERENCE), module)
     if isinstance(value, list):

@@ -30,7 +30,7 @@ PACKAGE = "inspect_evals.tau2"
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The modules of the package with the parts of a domain (airline, retail, telecom): tools, database and toolkit."""
+    """Where the package stores the parts of a domain (airline, retail, telecom): tools, database and toolkit."""
 
     instance: str
     """The name under which the package stores the agent's messages."""
@@ -38,9 +38,11 @@ class Domain:
     """The list of the agent's tools, as `module:list`."""
     user_tools: str = ""
     database: str = ""
-    """The class of the database that is read from a file, as `module:class`; empty if each sample builds its own."""
+    """The class of the database, as `module:class`. Empty if each sample builds its own
+    database instead of reading a file.
+    """
     toolkit: str = ""
-    """The class that works on the database and the name of its instance in the store, as `module:class:name`."""
+    """The class that changes the database, and its instance name in the store, as `module:class:name`."""
 
 
 DOMAINS: Mapping[str, Domain] = {
@@ -63,9 +65,9 @@ DOMAINS: Mapping[str, Domain] = {
     ),
 }
 LONGEST_RESULT = 16 * 1024
-"""Maximum bytes of a tool's result. A longer one is cut, as inspect_ai does by default."""
+"""Maximum size of a tool's result in bytes. Longer results are cut, as inspect_ai does by default."""
 READ_ONLY = frozenset({"calculate", "transfer_to_human_agents"})
-"""Actions that the package's scorer does not repeat, because they do not change the database."""
+"""Actions that the package's scorer skips when it repeats calls, because they only read the database."""
 
 
 def check_installed() -> None:
@@ -76,7 +78,9 @@ def check_installed() -> None:
 
 
 def part(name: str) -> Any:
-    """Return a module of the package (`airline.tools`) or an attribute of one (`airline.tools:all_airline_tools`)."""
+    """Return a module of the package (`airline.tools`), or an attribute of a module
+    (`airline.tools:all_airline_tools`).
+    """
     module, _, attribute = name.partition(":")
     loaded = importlib.import_module(f"{PACKAGE}.{module}")
     if attribute:
@@ -132,7 +136,11 @@ async def run_call(
     tools: Mapping[str, PackageTool],
     call: ToolCall,
 ) -> tuple[str, str]:
-    """Return the result of a call as text, as in inspect_ai, and the kind of failure if it failed."""
+    """Run a call. Return its result as text, and the kind of failure, which is empty if
+    the call succeeded.
+
+    Both have the same format as in inspect_ai.
+    """
     calls = inspect_module("model._call_tools")
     arguments = call.arguments
     if isinstance(arguments, str):
@@ -162,7 +170,7 @@ async def run_call(
 
 
 def _descriptions(tools: Mapping[str, PackageTool]) -> list[Any]:
-    """Return the descriptions of the tools as inspect_ai's parser of arguments expects them."""
+    """Return the tool descriptions that inspect_ai needs to parse the arguments of a call."""
     kind = inspect_module("tool").ToolInfo
     definition = inspect_module("tool").ToolDef
     described = []
@@ -216,9 +224,10 @@ def read_samples(domain: str) -> list[Any]:
 
 
 class CopiedMembers(dict[str, Any]):
-    """A table of a database that shares its members with the original, and copies a member when it is read by key.
+    """Copy-on-read table: shares its rows with the original database, and copies a row
+    when it is first read by key.
 
-    The package changes members only after reading them by key.
+    The package changes rows only after it has read them by key.
     """
 
     def __init__(self, members: Mapping[str, Any]) -> None:
@@ -243,19 +252,19 @@ class CopiedMembers(dict[str, Any]):
         key: str,
         default: object = None,
     ) -> object:
-        """Return a copy of the member with this key."""
+        """Return the row with this key. The first call copies the row."""
         if key not in self:
             return default
         return self[key]
 
     def raw(self, key: str) -> object:
-        """Return the shared member with this key, without a copy."""
+        """Return the row with this key, without copying it."""
         return super().get(key)
 
 
 @functools.cache
 def pristine_database(domain: str) -> "BaseModel":
-    """Return the unchanged database of a domain, which must not be modified."""
+    """Load the database of a domain. The result is shared, so it must not be modified."""
     file = part("utils:TAU2_DATA_DIR") / "domains" / domain / "db.json.gz"
     database: BaseModel = part(DOMAINS[domain].database).load(str(file))
     return database
@@ -273,7 +282,7 @@ def fresh_database(domain: str) -> "BaseModel":
 
 
 def same_databases(first: "BaseModel", second: "BaseModel") -> bool:
-    """Return True if two databases are equal. Like the package, compare them as JSON."""
+    """Return True if two databases have the same JSON form, which is how the package compares them."""
     for name in type(first).model_fields:
         left = getattr(first, name)
         right = getattr(second, name)
@@ -286,7 +295,7 @@ def same_databases(first: "BaseModel", second: "BaseModel") -> bool:
 
 
 def as_json(member: "BaseModel") -> str:
-    """Return a member of a database as JSON data."""
+    """Return a row of a database as JSON data."""
     return json.dumps(
         member.model_dump(),
         sort_keys=True,
@@ -328,7 +337,7 @@ def toolkit(
     database: object,
     instance: str | None = None,
 ) -> Any:
-    """Return an instance of the package's toolkit class for a database. It is in the current store."""
+    """Create the package's toolkit for a database, and store it in the current store."""
     module, name, usual_instance = DOMAINS[domain].toolkit.split(":")
     kind = part(f"{module}:{name}")
     if instance is None:

@@ -191,7 +191,7 @@ class Tau2Session:
 
 
 class Tau2State:
-    """The state of a sample that scorers get: the databases, the messages and the calls."""
+    """The data that scorers of a sample use: its databases, its messages and its calls."""
 
     def __init__(self, store: SampleStore, talk: UserTalk) -> None:
         self.store = store
@@ -203,7 +203,7 @@ class Tau2State:
 
 
 async def tau2(sample: Sample, output: Output) -> Score:
-    """Return 1 if the databases equal those after the right actions, and the customer got all required information."""
+    """Score 1 if the final databases equal the expected ones, and the customer got all required information."""
     state: Tau2State = output.state
     state.store.use()
     if sample["domain"] == "telecom":

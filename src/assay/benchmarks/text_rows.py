@@ -27,9 +27,7 @@ BBH_SUBSETS = (
 
 @dataclass(frozen=True)
 class SubsetRows(ShardOver):
-    """The rows of one subset, each with the subset's name, an id and the worked
-    examples that precede it in the prompt.
-    """
+    """The rows of one subset. Each row also has the subset's name, an id, and the worked examples for the prompt."""
 
     subset: str
     examples: str = ""
@@ -70,7 +68,9 @@ def read_subsets(
     *,
     worked: bool,
 ) -> Samples:
-    """Read all subsets from a folder, a file or the hub. With `worked`, the official worked examples are required."""
+    """Read all subsets from a folder, a file or the hub. If `worked`, raise if the
+    official worked examples are missing.
+    """
     files: Sequence[Path] = ()
     if not str(found).startswith(("hub:", "hf://")):
         files = _files(Path(found))
@@ -118,7 +118,7 @@ def _subset(file: Path, worked: bool) -> SubsetRows:
 
 
 def _worked_examples(file: Path) -> str:
-    """Return the official worked examples of a subset, without the warning to crawlers above the line of dashes."""
+    """Return the official worked examples of a subset. The warning to crawlers at the top of the file is removed."""
     for folder in (file.parent / "cot-prompts", file.parent.parent / "cot-prompts"):
         prompt = folder / f"{file.stem}.txt"
         if prompt.is_file():
@@ -131,7 +131,7 @@ def _worked_examples(file: Path) -> str:
 
 
 def after_examples(sample: Sample) -> Prompt:
-    """Return a prompt with the worked examples, the question and the beginning of the answer."""
+    """Return a prompt with the worked examples and the question, ending with the start of an answer."""
     return Prompt(
         as_messages(f"{sample['examples']}\n\nQ: {sample.input}\n{BBH_STEPS}"),
         details={"shots": "cot-prompts"},
@@ -169,7 +169,7 @@ _WORDING = {
     False: ("single-v1", "single-v1-multi-turn"),
     True: ("single-math-v1", "single-math-v1-multi-turn"),
 }
-"""Names of the judge's prompts for the first and the later rounds, by whether there is a reference."""
+"""Names of the judge's prompts for the first round and for later rounds. The key is whether a reference exists."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,9 @@ def read_dialogues(
     *,
     published: bool,
 ) -> Samples:
-    """Read dialogues from a file, a folder or the hub. With `published`, the judge's published prompts are required."""
+    """Read dialogues from a file, a folder or the hub. If `published`, raise if the
+    judge's published prompts are missing.
+    """
     if str(found).startswith(("hub:", "hf://")):
         if published:
             raise UsageError(

@@ -61,7 +61,7 @@ def _texts(
     answer_prefix: str = "Answer:",
     question_prefix: str = "Question: ",
 ) -> Measure:
-    """Return the measure that compares the likelihoods of the options' texts after the question."""
+    """Return a measure that compares the likelihoods of the option texts as continuations of the question."""
     return Measure(
         "text_likelihood",
         template=ChoiceLikelihood(
@@ -80,8 +80,10 @@ LETTERS_WEIGHED = Measure(
     scorers=({"name": "choice_likelihood", "continuation": "letter"},),
     needs=frozenset({"likelihood"}),
 )
-"""The measure that compares the likelihoods of the letters after "Question: … Answer:",
-as in MMLU's published scores.
+"""Measure that compares the likelihoods of the option letters after "Question: …
+Answer:".
+
+MMLU's published scores use it.
 """
 
 
@@ -109,7 +111,7 @@ class StepByStep:
         )
 
     def solution(self, sample: Sample) -> str:
-        """Return the worked answer of the row or, without one, the answer in the required form."""
+        """Return the row's worked answer. If the row has none, return only the final answer in the required form."""
         worked = (
             str(sample.fields.get("cot_content") or "")
             .removeprefix("A:")
@@ -160,7 +162,7 @@ def _mbpp_task(sample: Sample) -> str:
 
 @dataclass(frozen=True)
 class AsPublished:
-    """MBPP's prompt as in its paper: the task with its tests. The model continues it with the code."""
+    """The prompt of the MBPP paper: a task description and its tests. The model continues with the code."""
 
     def __call__(self, sample: Sample) -> Prompt:
         return Prompt((Message.of("", f"{_mbpp_task(sample)}\n[BEGIN]\n"),))
@@ -171,7 +173,7 @@ class AsPublished:
 
 
 def mbpp_question(sample: Sample) -> Prompt:
-    """Return a prompt that asks for code which solves the task and passes its tests."""
+    """Return a prompt that asks for code that solves the task and passes its tests."""
     return Prompt(
         (
             Message.of(
@@ -188,9 +190,9 @@ def pick_published(
     num: int,
     rng: object,
 ) -> list[Sample]:
-    """Return the MBPP paper's few-shot examples.
+    """Return the few-shot examples of the MBPP paper.
 
-    If the data lack them, return the first samples other than `sample`.
+    If the data do not contain them, return the first samples other than `sample`.
     """
     others = [candidate for candidate in pool if candidate.id != sample.id]
     published = [candidate for candidate in others if candidate.id in MBPP_SHOTS]

@@ -32,21 +32,23 @@ class Table:
     """A function that returns True for rows with options. The target of such a row is a letter."""
     group: Callable[[RowOf], str | None] | None = None
     cluster: Callable[[RowOf], str | None] | None = None
-    """A function that returns the same key for rows that depend on each other, such as rows that share an image."""
+    """A function that returns a cluster key. Dependent rows, such as rows that share an image, have the same key."""
     tags: Callable[[RowOf], Mapping[str, str]] | None = None
     """A function that returns tags in addition to those from the usual columns."""
     target: Callable[[RowOf], Any] | None = None
-    """A function that returns a row's answer, for tables whose answers are not a letter, a text or a list of texts."""
+    """A function that returns a row's answer. Needed if answers are not letters, texts or lists of texts."""
     reshape: Callable[[RowOf], Sequence[RowOf]] | None = None
-    """A function that returns the rows that replace a row: none to skip it, several to
-    count it in several categories.
+    """A function that replaces a row with zero or more rows.
+
+    It returns no row to skip the row, or several rows to count it in several
+    categories.
     """
     lender: Fallback | None = None
-    """A function that returns the index of the row whose image is used if a row's own image cell is empty."""
+    """A function that returns the index of another row, whose image is used when a row's own image cell is empty."""
     shows_images: bool = True
-    """True if a row without an image is a fault."""
+    """True if every row must have an image."""
     question: str = ""
-    """The question for tables without questions, such as tables of captions."""
+    """The question used for every row, for tables without a question column, such as tables of captions."""
     aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """Names of columns in the hub's copy of the data: `{"index": "pid"}` reads `index` from `pid`."""
 
@@ -192,9 +194,9 @@ def answer_of(
     row: RowOf,
     options: Sequence[str] = (),
 ) -> object:
-    """Return the answer: the letter of an option, the texts of a list, or the text.
+    """Return the answer: the letter of an option, a list of texts, or a single text.
 
-    None means that it is not public.
+    Return None if the answer is not public.
     """
     if options and not is_blank(row.get("answer_option")):
         answer = row.get("answer_option")
@@ -224,7 +226,7 @@ def usual_tags(row: RowOf) -> dict[str, str]:
 
 
 def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
-    """Return a function that returns the named columns of a row as tags, if the row has them."""
+    """Return a function that turns the named columns of a row into tags. Missing columns are skipped."""
 
     def tags(row: RowOf) -> dict[str, str]:
         tagged = {}
@@ -237,7 +239,7 @@ def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
 
 
 def whole_number(cell: object) -> int | None:
-    """Return the index in a cell as an integer; None if it is not one."""
+    """Return a cell's value as an integer. Return None unless it consists of digits only."""
     text = str(cell)
     if text.isascii() and text.isdigit():
         return int(text)
@@ -245,7 +247,7 @@ def whole_number(cell: object) -> int | None:
 
 
 def image_of(row: RowOf) -> str | None:
-    """Return the file name of the image as a key, which is equal for rows about the same image."""
+    """Return the file name of a row's image as a cluster key. Rows about the same image have the same key."""
     if is_blank(row.get("image_path")):
         return None
     return str(row["image_path"])
@@ -258,5 +260,5 @@ def _shards_of(path: Path) -> Sequence[Shard]:
 
 
 def _nowhere(index: str) -> None:
-    """Return None instead of another row's index, because in the hub's copies each row has its own image."""
+    """Return None: no other row's image is needed, because in the hub's copies every row has its own image."""
     return None

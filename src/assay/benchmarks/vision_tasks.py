@@ -43,7 +43,7 @@ SELECT = Choices(
 
 
 def question_group(row: Mapping[str, Any]) -> str | None:
-    """Return the id that is the same for all rotations of a question."""
+    """Return a question's id, which all rotations of its options share."""
     if row.get("g_index") not in (None, ""):
         return str(row["g_index"])
     index = whole_number(row.get("index"))
@@ -53,7 +53,7 @@ def question_group(row: Mapping[str, Any]) -> str | None:
 
 
 def first_rotation(row: Mapping[str, Any]) -> str | None:
-    """Return the row whose image is used for a rotated row without an image."""
+    """Return the index of the unrotated row, whose image is used for rotated rows without an image."""
     index = whole_number(row.get("index"))
     if index is not None and index >= ROTATION:
         return str(index % ROTATION)
@@ -61,7 +61,7 @@ def first_rotation(row: Mapping[str, Any]) -> str | None:
 
 
 def option_read(sample: Sample, output: Output) -> Score:
-    """Score 1 if an option can be read from the answer. Used for questions whose right answers are not public."""
+    """Score 1 if an option can be extracted from the answer. Used when the right answers are not public."""
     choice = extract_choice(
         output.text, dict(zip(LETTERS, sample.choices, strict=False))
     )
@@ -85,7 +85,11 @@ _IMAGE_MARKER = re.compile(r"<image (\d+)>")
 
 @dataclass(frozen=True)
 class Interleaved:
-    """A prompt with each image at its marker in the question (`<image 1>`), and the other images before the text."""
+    """A prompt template that inserts each image at its marker in the question (`<image
+    1>`).
+
+    Images without a marker come before the text.
+    """
 
     def __call__(self, sample: Sample) -> Prompt:
         # A question without options is sent unchanged.
@@ -124,7 +128,7 @@ def of_split(*names: str) -> Callable[[RowOf], Sequence[RowOf]]:
 
 
 def as_asked(row: RowOf) -> Sequence[RowOf]:
-    """Return the row, without its options if the question is free-form."""
+    """Return the row. For a free-form question, remove the options."""
     if row.get("question_type") != "free_form":
         return [row]
     return [
@@ -150,8 +154,9 @@ ANSWER_FORMS = {
 
 
 def published_or_ours(sample: Sample) -> Prompt:
-    """Return MathVista's own prompt if the row has one; otherwise the question with its
-    options or its answer format.
+    """Return MathVista's published prompt if the row contains one.
+
+    Otherwise return the question with its options or with the required answer format.
     """
     text = question_text(sample)
     if "hint:" in text.lower():
@@ -207,7 +212,7 @@ def annotators(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def one_for_ten(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the annotators' answers. If there is a single answer, all ten annotators are assumed to have given it."""
+    """Return the answers of all ten annotators. If the row has a single answer, repeat it ten times."""
     answers = annotators(row)
     if len(answers) == 1:
         return answers * ANNOTATORS
@@ -283,9 +288,10 @@ INDEX_PARTS = {"set_id": 3, "figure_id": 4, "question_id": 5}
 
 
 def pair_of(row: Mapping[str, Any]) -> str | None:
-    """Return a key that is equal for both questions about an image.
+    """Return a key that the two questions about an image share.
 
-    It is the image's path within the category or, without a path, the lower row index.
+    The key is the category and the image's path. If the path is unknown, it is the
+    lower row index of the pair.
     """
     image = image_of(row)
     if image:
@@ -297,7 +303,7 @@ def pair_of(row: Mapping[str, Any]) -> str | None:
 
 
 def first_of_pair(row: Mapping[str, Any]) -> str | None:
-    """Return the row whose image is used for the second question of a pair."""
+    """Return the index of the first question of a pair, whose image the second question uses."""
     index = whole_number(row.get("index"))
     if index is not None and index % 2:
         return str(index - 1)

@@ -151,11 +151,11 @@ TOOLS = under("assay.tooling", {
 """Tools that a task may name. A target is a toolbox, or a class or function that returns one (`assay.tooling`)."""
 
 RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise",)
-"""Functions that may recognise a task reference, as `module:function`."""
+"""Functions that check whether a task reference names a task they can load, as `module:function`."""
 SIGNPOSTS: tuple[str, ...] = ("assay.dialects.signposts:signpost",)
-"""Functions that may recognise an unknown task name as a task of another tool, as `module:function`."""
+"""Functions that check whether an unknown task name is a task of another tool, as `module:function`."""
 MODEL_RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise_model",)
-"""Functions that may recognise a model in a user's file, as `module:function`."""
+"""Functions that check whether a user's file defines a model they can load, as `module:function`."""
 
 __all__ = [
     "BENCHMARKS",

@@ -119,7 +119,7 @@ def _modes(
     checked: str,
     *modes: str,
 ) -> dict[str, str]:
-    """Return the summaries of one benchmark's tasks by name, in the given modes or in all three."""
+    """Return the task names of a benchmark with their summaries: one task for each given mode, or for all three."""
     chosen = modes or tuple(SUFFIXES)
     tasks = {}
     for mode in chosen:
@@ -136,9 +136,10 @@ def _heard(
     summary: str,
     checked: str = "normalized as published",
 ) -> dict[str, str]:
-    """Return the summaries of a benchmark's tasks by name, for the modes with audio only.
+    """Return the task names of an audio benchmark with their summaries.
 
-    These benchmarks have no text mode, because the text would reveal the answer.
+    The modes are audio, and audio with text. There is no text mode, because the text
+    would reveal the answer.
     """
     return _modes(name, summary, checked, AUDIO, BOTH)
 

@@ -7,7 +7,7 @@ def under(
     package: str,
     targets: Mapping[str, tuple[str, str]],
 ) -> dict[str, tuple[str, str]]:
-    """Return a catalogue, `name: (module:attribute, one line)`, with the package added to relative modules."""
+    """Return a catalogue, `name: (module:attribute, one line)`, with `package` added before each module."""
     return {
         name: (f"{package}.{target}", line) for name, (target, line) in targets.items()
     }

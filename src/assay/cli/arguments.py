@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 _NAMED_FILE = re.compile(r"(.+\.\w+)[:|@]")
 _JSON_VALUE = re.compile(r"[^=,]*=\s*[\[{]")
-"""The beginning of a `name=value` pair whose value is JSON: `rounds=[`."""
+"""Matches the start of a `name=value` pair whose value is JSON, such as `rounds=[`."""
 MOST_COMMAS = 8
-"""The maximum number of commas in an argument that are tried as part of a file name.
+"""The longest file name to look for in an argument, as a number of commas.
 
-A list of ids may have thousands.
+The limit matters because a list of ids may contain thousands of commas.
 """
 CLOSE_OPTION = 0.75
-"""The similarity above which a known option is suggested for an unknown one.
+"""Minimum similarity at which a known option is suggested for an unknown one.
 
-`log_samples` and `max_samples` are below it.
+The value was chosen such that `max_samples` is not suggested for `log_samples`.
 """
 
 
 class ParserReady(Exception):
-    """Raised with the parser of a command, instead of parsing arguments, while `parsers_only` is active."""
+    """Raised by `Parser` while `parsers_only` is active. It carries the command's parser."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         super().__init__(parser.prog)
@@ -200,7 +200,7 @@ def key_values(
 
 
 def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the values of a command's model options (`--model_args`, `--base_url`, …), which may contain secrets."""
+    """Return the model options that the user typed (`--model_args`, `--base_url`, …). Their values may be secrets."""
     options: list[dict[str, Any]] = []
     for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
         name, equals, value = argument.partition("=")
@@ -219,7 +219,7 @@ def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _split_pairs(piece: str) -> list[str]:
-    """Split `k=v,k2=v2` at its commas. A comma inside JSON, or one without `name=` after it, is part of a value."""
+    """Split `k=v,k2=v2` into pairs. A comma inside JSON, or not followed by `name=`, does not separate pairs."""
     pairs: list[str] = []
     start = 0
     while start < len(piece):
@@ -273,8 +273,9 @@ def _end_of_path(
     parts: Sequence[str],
     start: int,
 ) -> int:
-    """Return the index after the longest existing path that begins at `start`; `start +
-    1` if no path with a comma exists.
+    """Return the index after the longest existing path that begins at `start`.
+
+    Return `start + 1` if no such path contains a comma.
     """
     shortest = start + 1
     longest = min(len(parts), shortest + MOST_COMMAS)
@@ -287,7 +288,7 @@ def _end_of_path(
 
 
 def _paths_in(name: str) -> list[str]:
-    """Return the paths that may be in a name: `file.jsonl` in `file.jsonl|5`, `file.py` in `file.py:attribute`."""
+    """Return the paths that a name may contain: `file.jsonl|5` -> `file.jsonl`, `file.py:attribute` -> `file.py`."""
     named = _NAMED_FILE.match(name)
     if named is None:
         return [name]
@@ -314,7 +315,7 @@ def check_output_file(output: str) -> None:
 
 
 def judge_entry(entry: str) -> tuple[str, str]:
-    """Split `ROLE=MODEL` into role and model. The role of a model alone is `judge`."""
+    """Split `ROLE=MODEL` into role and model. If only a model is given, its role is `judge`."""
     role, equals, model = entry.partition("=")
     if equals and "/" not in role and "." not in role:
         return (role, model)

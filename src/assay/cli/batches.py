@@ -121,7 +121,7 @@ def _forget(
     log: BatchLog,
     batches: Sequence[LoggedBatch],
 ) -> int:
-    """Record in the run folder that the batches are given up, so that the next run does not wait for them."""
+    """Mark the batches as dropped in the run folder. The next run sends their requests again."""
     lines = []
     for batch in batches:
         log.note(batch, "dropped")

@@ -144,7 +144,7 @@ def _part(
     name: str,
     file: Path,
 ) -> object:
-    """Return the component itself or, for a module, the function with the name of its kind, such as `score`."""
+    """Return the component to try. From a module, take the function named after the kind, such as `score`."""
     if not isinstance(thing, ModuleType):
         return thing
     if not hasattr(thing, name):
@@ -179,9 +179,10 @@ def _guest_tasks(reference: str, file: Path) -> Sequence[Task]:
 
 
 def kind_of(thing: object) -> str | None:
-    """Return the kind of a module or of one object: `benchmark`, `scorer`, …; None if it is unknown.
+    """Return the kind of component (`benchmark`, `scorer`, …) that an object is or a
+    module defines.
 
-    The kind of a module is decided by its definitions.
+    Return None if the kind cannot be determined.
     """
     if isinstance(thing, (Task, Suite)) or getattr(thing, "is_assay_task", False):
         return "benchmark"

@@ -57,7 +57,7 @@ complete -c assay -f -a '(__assay_words)'
 """
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 FILES = "--files--"
-"""A special completion: the shell script also completes file names."""
+"""Placeholder in the list of completions. For it, the shell script adds file names."""
 NAMES_AFTER = {
     "--scorer": "scorers",
     "--scorers": "scorers",
@@ -71,7 +71,7 @@ NAMES_AFTER = {
     "--datasets": "tasks",
     "-t": "tasks",
 }
-"""The kind of names, such as scorers, that an option takes as its value."""
+"""For an option, the kind of registered names that complete its value."""
 KINDS_OF_VERB = {
     "run": ("tasks",),
     "parity": ("tasks",),
@@ -85,7 +85,7 @@ KINDS_OF_VERB = {
         "summarizers",
     ),
 }
-"""The kind of names, such as scorers, that a command takes as arguments."""
+"""For a command, the kinds of registered names that complete its arguments."""
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -111,7 +111,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def complete(typed: Sequence[str]) -> list[str]:
-    """Return the completions of the last word of a command. `--files--` means that the shell adds file names."""
+    """Return the completions of the last word of a command. For `--files--`, the shell adds file names."""
     *before, current = typed or [""]
     words = _words(before, current)
     return sorted({word for word in words if word.startswith(current) or word == FILES})
@@ -152,7 +152,7 @@ def _after_option(
     before: Sequence[str],
     actions: Sequence[argparse.Action],
 ) -> list[str] | None:
-    """Return the possible values of the option before the current word; None without such an option."""
+    """Return the possible values for the current word if an option precedes it, otherwise None."""
     option = before[-1]
     for action in actions:
         if option not in action.option_strings or action.nargs == 0:

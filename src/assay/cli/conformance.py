@@ -100,7 +100,7 @@ def _lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def _verdict_line(verdict: Verdict, width: int) -> str:
-    """Return one line about a fixture: its name, the verdict, how many cases are equal, and its source."""
+    """Return one line per fixture: its name, the verdict, the number of equal cases, and its source."""
     fixture = verdict.fixture
     differing = {difference.case for difference in verdict.differences}
     cases = verdict.equal + len(differing)

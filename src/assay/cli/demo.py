@@ -32,7 +32,7 @@ class Part:
     """The metric to show; empty to show all. The run folder always has all metrics."""
     judges: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     packages: tuple[tuple[str, str], ...] = ()
-    """Packages that the scorers need in addition: import name and pip name."""
+    """Additional packages that the scorers need: import name and pip name."""
 
     @property
     def everyone(self) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def print_lines(
 
 
 DAMAGED = 3
-"""Exit code of a command that reads a damaged run and can print only a part of its output."""
+"""Exit code of a command that found a damaged run. It printed what it could read."""
 
 
 def watcher(is_json: bool) -> "LineProgress | LiveProgress":
@@ -193,7 +193,9 @@ def _print_note(
 
 
 def _usage_of_all_runs(result: RunResult) -> dict[str, Any]:
-    """Return the usage of the run and, if it reused answers, of the earlier runs in its folder."""
+    """Return the token usage of this run. If the run reused answers, add the usage of
+    the earlier runs in its folder.
+    """
     from ..runner.resume.spent import tokens_in_journal
 
     if not any(cell.get("reused") for cell in result.usage.values()):
@@ -203,7 +205,7 @@ def _usage_of_all_runs(result: RunResult) -> dict[str, Any]:
 
 
 def _why_nothing_was_scored(result: RunResult) -> str | None:
-    """Return the note with the reason why a run was stopped, if nothing was scored before."""
+    """Return the note that explains why the run stopped, if it stopped before it scored any sample."""
     if result.status != "failed" or any(row.n for row in result.results):
         return None
     return next((note for note in result.notes if note.startswith("stopped")), None)
@@ -282,7 +284,7 @@ def typed_command() -> str:
 
 
 def say_damage(reader: RunReader) -> int:
-    """Print each damage of a run as one line to stderr. Return the exit code."""
+    """Print one line to stderr for each kind of damage to the run. Return the exit code."""
     from ..report import printable
 
     for line in reader.damage_lines():

@@ -161,7 +161,7 @@ def _local_models() -> dict[str, Any]:
 
 
 def _sandbox() -> dict[str, Any]:
-    """Return the strongest sandbox that works on this machine, and the reason why no stronger one does."""
+    """Return the strongest sandbox tier that works on this machine, and why each stronger tier does not work."""
     from ..sandbox import choose
 
     choice = choose()
@@ -250,8 +250,10 @@ def scan(
     folder: Path,
     secrets: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return the secrets found in files: the environment variable, the file and the
-    position, never the secret itself.
+    """Search files for API keys and other secrets.
+
+    For each secret, return the environment variable, the file and the position, but
+    never the secret.
     """
     forms = {
         name: {value.encode("utf-8", "surrogateescape"), *json_forms(value)}
@@ -269,7 +271,7 @@ def _occurrences(
     path: Path,
     forms: Mapping[str, set[bytes]],
 ) -> Iterator[tuple[str, int]]:
-    """Yield, for each secret in a file, the name of its variable and its first position. The file is read in blocks."""
+    """Yield the variable name and the first position of each secret in a file. The file is read in blocks."""
     longest = max(
         (len(form) for spellings in forms.values() for form in spellings), default=1
     )

@@ -37,12 +37,12 @@ from .samples import prompt_lines
 
 PROMPTS_RENDERED = 200
 SHOWN_AT_MOST = 6000
-"""The maximum number of characters of a rendered prompt to print. The middle of a longer prompt is left out."""
+"""Prompts longer than this are shown without their middle, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The first prompt rendered with the model's own chat template, and the faults of the template."""
+    """The first prompt as the model's chat template renders it, and the faults found in the template."""
 
     text: str | None = None
     faults: tuple[str, ...] = ()
@@ -87,13 +87,13 @@ class Forecast:
     first: tuple[str, Prompt] | None
     samples: int
     unusable: int
-    """The number of examined rows that would end as `data_error`, because they cannot become samples."""
+    """The number of examined rows that cannot become samples. They would end as `data_error`."""
     requests: int
     at_least: bool
-    """True if `requests` is a lower limit, because the template decides during the run how long a dialogue is."""
+    """True if `requests` is a minimum, because the template decides during the run how many rounds a dialogue has."""
     input_tokens: int
     output_tokens: int | None
-    """The maximum number of output tokens by `max_tokens`; None without a limit."""
+    """The maximum number of output tokens, computed from `max_tokens`. None if `max_tokens` is not set."""
     cost: float | None
     rendered: "Rendered"
     outlook: Outlook

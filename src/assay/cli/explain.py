@@ -31,7 +31,10 @@ def explained(
     line: int | None = None,
     sample: Sample | None = None,
 ) -> AssayError:
-    """Return an error as a `UsageError` with file, line and fix. `line` is where the faulty object is defined."""
+    """Convert an error to one that names the user's file, the line and a fix.
+
+    `line` is the line on which the faulty object is defined.
+    """
     if isinstance(error, Fault):
         return error
     if isinstance(error, PlanError):
@@ -92,7 +95,7 @@ def _with_line(
     file: Path,
     line: int | None,
 ) -> str:
-    """Return the location of an error. If it has no line number, add the line of its YAML key or of the definition."""
+    """Return the file and line of an error. Without a line, use that of the YAML key or the definition."""
     if re.search(r":\d", where.rpartition(file.name)[2]):
         return where
     key = _YAML_KEY.search(what)
@@ -117,7 +120,7 @@ def _line_of_key(file: Path, key: str) -> int | None:
 
 
 def line_of(error: BaseException, file: Path) -> int | None:
-    """Return the innermost line of the user's file in the traceback of an error; None if there is none."""
+    """Return the last line of the user's file that the traceback contains, or None if it contains none."""
     if isinstance(error, SyntaxError):
         return error.lineno
     places = [
@@ -231,9 +234,10 @@ def shown_traceback(
     arguments: Sequence[str],
     trace: TracebackType | None = None,
 ) -> str:
-    """Return Python's traceback of an error without secrets, from the frame `trace` on if it is set.
+    """Return Python's traceback of an error, with everything removed that is an API key
+    or looks like one.
 
-    Everything that is an API key, or looks like one, is removed.
+    If `trace` is set, the text starts at that frame.
     """
     lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
     return without_secrets("".join(lines), arguments)

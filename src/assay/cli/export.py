@@ -92,7 +92,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _exporter(name: str) -> tuple[str, "Exporter"]:
-    """Return the full name and the exporter for a name or an alias. Raise for an unknown name."""
+    """Return the exporter for a name or an alias, and its full name. Raise for an unknown name."""
     folded = name.lower().replace("_", "-")
     kind = OTHER_NAMES.get(folded, name)
     if kind not in exporters:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXIT_CODES = {"pass": 0, "fail": 4, "inconclusive": 5}
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The environment variable with the path of the job summary, which GitHub shows on the page of a job."""
+"""GitHub sets this variable to the path of the job summary, which is shown on the page of the job."""
 COLOURS = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
 MARKS = {"pass": "✅ PASS", "fail": "❌ FAIL", "inconclusive": "❔ INCONCLUSIVE"}
 

@@ -99,7 +99,7 @@ RENAMED: Mapping[str, str] = {
     "max_gen_toks": "--max_tokens",
     "eval_batch_size": "--batch_size",
 }
-"""Flags of other tools that assay has under another name, with the same value."""
+"""Flags of other tools that take the same value in assay, but have another name there."""
 
 HABITS: Mapping[str, Habit] = {
     **{name: Habit(becomes=ours) for name, ours in RENAMED.items()},
@@ -202,7 +202,7 @@ HABITS: Mapping[str, Habit] = {
         "--enable_progress_tracker: progress is always shown"
     ),
 }
-"""The translation of each flag. The keys have no leading dashes, and `_` for `-`."""
+"""The translation of each flag. Keys are written without leading dashes and with `_` instead of `-`."""
 
 SHORT: Mapping[str, Habit] = {
     "-S": _refused(SOLVER),
@@ -351,7 +351,9 @@ def generation_options(
 
 
 def unescape(text: str) -> str:
-    r"""Replace `\\n` and other escapes in a stop string by the characters they stand for."""
+    r"""Replace escapes in a stop string with the characters they represent: a backslash
+    and `n` become a line break.
+    """
     return _ESCAPE.sub(_unescape_match, text)
 
 
@@ -363,7 +365,9 @@ def task_names(
     names: Sequence[str],
     folder: str | None = None,
 ) -> list[str]:
-    """Convert names of tasks: `file.py@task` to `file.py:task`, and a name that is defined in `folder` to its file."""
+    """Convert task names: `file.py@task` to `file.py:task`, and a name that a file in
+    `folder` defines to that file.
+    """
     if folder is not None and not Path(folder).expanduser().is_dir():
         raise UsageError(
             f"--include_path {folder} is not a folder",
@@ -425,7 +429,11 @@ def _file_of(name: str, folder: Path) -> Path | None:
 
 
 def batch_size(text: str) -> int | str:
-    """Return the batch size, or `auto`, which depends on the available memory. lm-eval's `auto:N` is also accepted."""
+    """Return the batch size as a number, or `auto` to choose it by the available
+    memory.
+
+    lm-eval's `auto:N` is accepted too.
+    """
     if text.lower().partition(":")[0] == "auto":
         return "auto"
     return _whole_number(text, "a whole number, or auto")

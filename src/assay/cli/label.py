@@ -20,7 +20,7 @@ from .arguments import Parser, write_text
 
 COLUMNS = ("task", "model", "id", "epoch", "value", "by", "at", "note")
 UNNAMED = "imported"
-"""The annotator's name for labels whose file has no annotator."""
+"""Stands for the annotator of labels whose file does not name one."""
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -195,7 +195,10 @@ def _cell_of(
     where: str,
     samples: Mapping[tuple[str, str], set[tuple[str, int]]],
 ) -> tuple[str, str]:
-    """Return the only task × model with the sample of a row. Raise if there is none or several."""
+    """Return the task and the model to which a label applies.
+
+    Raise if no task × model has the sample, or if several have it.
+    """
     fitting = []
     for (task, model), ids in samples.items():
         is_named = plain["task"] in ("", task) and plain["model"] in ("", model)

@@ -39,7 +39,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def with_prefixes(words: Sequence[str]) -> list[str]:
-    """Return the arguments for `assay run`, with the prefix of lm-eval before every task."""
+    """Return the arguments for `assay run`, with lm-eval's prefix added to every task name."""
     translated: list[str] = []
     is_task = False
     folder = _include_path(words)

@@ -56,7 +56,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _is_elsewhere(kind: str) -> bool:
-    """Return True if `kind` is a folder or another library whose names are to be listed."""
+    """Return True if `kind` is not a kind of registered names, but a folder or a library to list names from."""
     from ..dialects.recognise import named_dialect
 
     is_path = "/" in kind or Path(kind).is_dir()
@@ -95,7 +95,7 @@ def _kind(name: str | None) -> str | None:
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """Return each name of a kind with its description; for a model also its inputs and outputs."""
+    """Return the names of a kind with their descriptions. For models, also return their inputs and outputs."""
     registry = ALL[kind]
     rows: list[dict[str, Any]] = [
         {"name": name, "summary": registry.summary(name)} for name in registry

@@ -64,7 +64,7 @@ ANSWERS = {
 }
 """Commands of other tools, with advice on what to use in assay."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""Error numbers of an output that cannot be written to, such as on a full disk."""
+"""Error numbers of failed writes to an output, for example because the disk is full."""
 UNUSABLE = {
     errno.EACCES: "check who may read it",
     errno.EPERM: "check who may read it",
@@ -72,7 +72,7 @@ UNUSABLE = {
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.ELOOP: "name the file itself, not a link",
 }
-"""The fix in the message about a path that the operating system refuses."""
+"""The fix to suggest, by the error number that the operating system returned for a path."""
 
 HELP = """\
 usage: assay VERB [options]
@@ -131,7 +131,7 @@ def _prepare_output() -> None:
 
 
 def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
-    """Repeat a Ctrl-C that arrived where Python cannot raise it, such as in a callback of the garbage collector."""
+    """Send Ctrl-C again if Python lost it, for example in a callback of the garbage collector."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         import threading
 
@@ -144,7 +144,7 @@ def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
 
 
 def _ignore_interrupts() -> None:
-    """Ignore Ctrl-C while the process ends, because Python would print a traceback of its threads."""
+    """Ignore Ctrl-C while the process exits. Otherwise Python would print a traceback for its threads."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except ValueError:
@@ -304,7 +304,7 @@ def _note(
     *where: object,
     **more: object,
 ) -> str:
-    """Return a warning as one sentence, without the line of code that raised it."""
+    """Format a warning as one line. The line of code that caused it is left out."""
     from ..core.errors import note_line
 
     return f"{note_line(str(message))}\n"

@@ -21,16 +21,16 @@ Range = tuple[float, float]
 Estimate = tuple[float, float, float]
 """The lowest, the most likely and the highest value."""
 CHARACTERS: Estimate = (5.0, 4.0, 3.0)
-"""Characters per token in Latin script: for a low, a usual and a high number of tokens."""
+"""Characters per token in Latin script, for the lowest, the usual and the highest estimate."""
 OTHERS: Estimate = (0.5, 1.0, 1.5)
-"""Tokens per character in other scripts, such as Chinese: a low, a usual and a high number."""
+"""Tokens per character in other scripts, such as Chinese, for the lowest, usual and highest estimate."""
 CHARACTER_COUNT, EARLIER_RUNS = "characters / 4", "earlier runs"
 MOST_RUNS = 200
 """The maximum number of earlier runs that are read, newest first."""
 FEWEST = 5
-"""The number of requests that a run must have to be used for a forecast."""
+"""Runs with fewer requests than this are not used for a forecast."""
 SAME, OTHER = 1.25, 2.0
-"""Factors by which a forecast's range is widened: from an earlier run of the same task, and of another task."""
+"""Factors that widen the range of a forecast: for values from the same task, and from other tasks."""
 
 
 class _Usage(msgspec.Struct):
@@ -61,7 +61,9 @@ class Outlook:
     usual_input: float
     """The most likely number of input tokens."""
     counted_by: str
-    """The basis of the estimated number of tokens: `characters / 4` or `earlier runs`."""
+    """How the number of tokens was estimated: from `characters
+    4` or from `earlier runs`.
+    """
     output_tokens: tuple[float, float | None]
     seconds: Range | None
     cost: tuple[float, float | None] | None
@@ -69,7 +71,7 @@ class Outlook:
     answered: int
     """The number of answers that the run folder already has."""
     unknown: tuple[str, ...]
-    """Costs that are not in the ranges, each described in a few words."""
+    """Short descriptions of costs that the forecast does not include."""
 
     def lines(self, folder: str) -> Iterator[str]:
         """Yield the lines of the forecast that are printed below the numbers of samples and requests."""
@@ -126,9 +128,10 @@ def outlook(
     answered: int = 0,
     roles: Sequence[str] = (),
 ) -> Outlook:
-    """Forecast tokens, time and cost from the first prompts, `max_tokens` and earlier runs.
+    """Forecast tokens, time and cost from the first prompts, `max_tokens` and earlier
+    runs.
 
-    `samples` counts a sample once for each time it is sent to the model. A dialogue has
+    `samples` is the number of samples times the repetitions of each. A dialogue has
     several requests per sample.
     """
     if samples:
@@ -203,9 +206,10 @@ def _input(
 
 
 def _tokens(prompt: Prompt) -> Estimate:
-    """Return the estimated number of tokens of one prompt.
+    """Estimate the number of tokens in a prompt.
 
-    Its text is counted once for each continuation that is scored.
+    If continuations are scored, the model reads the prompt once for each, so its text
+    is counted that often.
     """
     text = "".join(message.text for message in prompt.messages)
     texts = [text]
@@ -226,7 +230,10 @@ def _output(
     most: float | None,
     same: Sequence[Earlier],
 ) -> tuple[float, float | None]:
-    """Return the lowest and highest number of output tokens, from earlier runs or otherwise from `max_tokens`."""
+    """Return the lowest and the highest number of output tokens.
+
+    They come from earlier runs if there are any, otherwise from `max_tokens`.
+    """
     limit = math.inf if most is None else most
     rates = []
     for run in same:

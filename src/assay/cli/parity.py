@@ -27,14 +27,14 @@ from .run_flags import GENERATION, add_some, settings_of
 
 TIE = 1e-4
 DRIFT = 1e-3
-"""The largest difference of two log-likelihoods that is attributed to rounding."""
+"""Differences between log-likelihoods up to this size are attributed to rounding."""
 EXIT_DRIFT = 4
 OPTIONS = ("model_args", "data", "num_fewshot", "seed", *GENERATION)
 
 
 @dataclass(slots=True)
 class Parity:
-    """How answers in batches of one size and order differ from answers to requests sent one by one."""
+    """The comparison for one batch size and request order: batched answers against answers to single requests."""
 
     size: int
     order: str
@@ -42,7 +42,7 @@ class Parity:
     ties: int = 0
     failed: int = 0
     largest: float = 0.0
-    """The largest difference of a log-likelihood."""
+    """The largest difference found between two log-likelihoods."""
     drifted: list[str] = field(default_factory=list)
     """The ids of the samples whose answer changed."""
 
@@ -81,7 +81,7 @@ class Parity:
 def command(arguments: Sequence[str]) -> int:
     """Send the samples one at a time and in batches, and compare the answers.
 
-    Return 0 if no answer changed, or else 4.
+    Return 0 if all answers are equal, otherwise 4.
     """
     p = Parser(
         prog="assay parity",
@@ -160,9 +160,9 @@ def parities(
     sizes: Sequence[int],
     count: int,
 ) -> list[Parity]:
-    """Compare answers in batches of each size with answers to requests sent one by one.
+    """Compare batched answers with answers to single requests, for each batch size.
 
-    Each size is tried with the requests in order and in reverse order.
+    Each batch size is tested with the requests in order and in reverse order.
     """
     requests = _requests(cell, count)
     if not requests:

@@ -120,9 +120,9 @@ def names_for(
     script: Path,
     dialect_name: str | None = None,
 ) -> dict[str, Mapping[str, str]]:
-    """Return the dialects that a script needs, each with the names of its modules.
+    """Return the module names of each dialect that a script needs.
 
-    These are the dialects that the script imports, and the one from `--dialect`.
+    A script needs the dialects that it imports, and the one from `--dialect`.
     """
     imports = imported_names(script)
     names_of_dialects: dict[str, Mapping[str, str]] = {}
@@ -144,8 +144,10 @@ def home_of(
     script: Path,
     dialects: Iterable[str],
 ) -> Path:
-    """Return the folder from which a script imports modules: its own folder, or the
-    root of the toolkit that contains it.
+    """Return the folder from which a script imports modules.
+
+    It is the root of the toolkit that contains the script, or otherwise the script's
+    folder.
     """
     for dialect in dialects:
         claims = importlib.import_module(f"assay.dialects.{dialect}.claims")
@@ -156,7 +158,7 @@ def home_of(
 
 
 def _covers(name: str, imported: str) -> bool:
-    """Return True if `import imported` also imports the module `name`: itself, a part of it, or its package."""
+    """Return True if `import imported` concerns module `name`: the module itself, a submodule or a parent package."""
     return (
         imported == name
         or imported.startswith(f"{name}.")
@@ -165,7 +167,7 @@ def _covers(name: str, imported: str) -> bool:
 
 
 def _merge(names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Merge the module names of several dialects. A name in two of them belongs to the first."""
+    """Merge the module names of several dialects. If two dialects have the same name, the first one gets it."""
     merged: dict[str, str] = {}
     for provided in names.values():
         merged = {**provided, **merged}

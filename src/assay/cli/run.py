@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def gate_of(flags: argparse.Namespace) -> Gate | None:
-    """Return the restrictions for a `--config` that is a `run.json`: only code that the command names may run."""
+    """Return the code restrictions for a `--config` that is a `run.json`. Only code named in the command may run."""
     if not flags.config:
         return None
     from ..runner.resume.recorded import check_settings, gate_for
@@ -113,7 +113,7 @@ def _read_plain(path: str) -> Mapping[str, Any]:
 
 
 NOTHING_COMPARED = 3
-"""Exit code of a complete run none of whose results could be compared with its `--baseline`."""
+"""Exit code of a complete run if no result could be compared with `--baseline`."""
 
 
 def parser() -> Parser:
@@ -233,7 +233,7 @@ def _raise_with_plan(
     options: "RunOptions",
     faults: list[AssayError],
 ) -> None:
-    """Raise the faults of a command, together with those found when a run with the other options is planned."""
+    """Plan a run with the valid options, and raise all faults: those of the command and those of the plan."""
     from ..runner.plan.planning import make_plan
     from ..runner.plan.settings import collecting, run_faults
 
@@ -360,9 +360,9 @@ def _device(
     device: str,
     models: Sequence[str],
 ) -> dict[str, str]:
-    """Return the model option `device` if a model accepts it, or else nothing.
+    """Return the model option `device`. Return nothing if no model accepts it.
 
-    Print a note about each model that does not.
+    Print a note about each model that does not accept it.
     """
     from ..models.other_names import takes_device
     from ..runner.options import DEFAULT_MODEL

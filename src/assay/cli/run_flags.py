@@ -64,7 +64,7 @@ def _generation_readers() -> dict[str, Callable[[str], Any]]:
 
 
 def _reader_of(hint: object) -> Callable[[str], Any]:
-    """Return `int` or `float` if the type of a field allows it, or else `str`."""
+    """Return `int` or `float` if the field's type includes it, otherwise `str`."""
     if isinstance(hint, types.UnionType):
         kinds = typing.get_args(hint)
     else:
@@ -129,7 +129,10 @@ def _add(
 
 
 def _attribute_of(name: str) -> str:
-    """Return the parser's attribute for a flag. The one for `--tasks` differs from that for tasks without a flag."""
+    """Return the parser attribute that holds a flag's value.
+
+    `--tasks` uses `more_tasks`, because `tasks` holds the tasks given without a flag.
+    """
     return "more_tasks" if name == "tasks" else name
 
 

@@ -14,11 +14,12 @@ from ..store.export import candidate_text, content_text
 
 MOST_LINES = 40
 LONGEST_LINE = 2000
-"""The maximum number of characters that are shown of each line. Some options show the whole text."""
+"""Maximum number of characters shown of a line. Some options show the whole text."""
 _START, _END = "\x02", "\x03"
-"""Characters that mark the start and end of a span while a text is cut into lines.
+"""Control characters that mark the start and end of a span while a text is split into
+lines.
 
-Answers of models do not contain them.
+They are removed from model answers, so they cannot occur in the text.
 """
 _NO_MARKS = dict.fromkeys(map(ord, (_START, _END)), "�")
 
@@ -85,7 +86,7 @@ def _lines_around_mark(
     lines: Sequence[str],
     most: int,
 ) -> tuple[int, int]:
-    """Return the range of at most `most` lines that has the marked line in the middle."""
+    """Return the range of lines to show: at most `most`, with the marked line in the middle."""
     if len(lines) <= most:
         return 0, len(lines)
     is_marked = [_START in line for line in lines]
@@ -97,7 +98,7 @@ def _lines_around_mark(
 
 
 def _around(line: str) -> str:
-    """Cut a long line to the part around the marked span."""
+    """Shorten a long line to the characters around the marked span."""
     if len(line) <= LONGEST_LINE:
         return line
     begin = max(0, min(line.find(_START) - LONGEST_LINE // 2, len(line) - LONGEST_LINE))

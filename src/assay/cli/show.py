@@ -332,7 +332,8 @@ def thing_lines(
 ) -> Iterator[str]:
     """Yield lines about all registered objects called `what`.
 
-    If there are none, describe the tasks or objects of that file.
+    If there are none, read `what` as a file or `file.py:name`, and describe the objects
+    in it.
     """
     homes = [(kind, registry) for kind, registry in ALL.items() if what in registry]
     for kind, registry in homes:
@@ -449,7 +450,7 @@ def _is_here(
     task: Task,
     data: str | None,
 ) -> bool:
-    """Return True if the rows are on this machine, at the user's path if one was given."""
+    """Return True if the data of a task are on this machine. If `data` is given, look there."""
     from ..runner.tasks.locate import find_data
 
     try:
@@ -498,7 +499,7 @@ def _example(
 
 
 def _describe_changes(value: "DataclassInstance") -> str:
-    """Return a dataclass instance as text: its name, and the options without their default value."""
+    """Return a dataclass instance as text: its class name, and the fields that differ from their defaults."""
     options = []
     for f in fields(value):
         if (

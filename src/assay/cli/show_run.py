@@ -21,26 +21,26 @@ from .samples import answer_lines, continuation_lines, message_lines, text_lines
 
 LINES_IN_A_LIST = 12
 READ_AT_MOST = 200
-"""The maximum number of characters shown of the answer that a scorer read."""
+"""Maximum number of characters shown of the text that a scorer extracted as the answer."""
 WHY = ("rule", "reason", "reply", "replies", "error")
 """Keys in the details of a score that explain the score."""
 REPLIES = ("reply", "replies")
-"""Keys in the details with replies of helper models.
+"""Keys in the details of a score that contain replies of helper models.
 
-If the journal has the call, its question and reply are shown instead.
+If the journal has the helper's call, show the call's question and reply instead.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """The texts before and after the span that a scorer read in an answer."""
+    """The characters printed before and after the part of an answer that a scorer read: `the answer is ⟦B⟧`."""
 
     start: str = "⟦"
     end: str = "⟧"
 
 
 COLOURED = Marking("\x1b[7m", "\x1b[27m")
-"""The marking for a terminal: the span in reversed colours."""
+"""Marks the part on a terminal by swapping text and background colour."""
 
 
 def sample_lines(
@@ -115,7 +115,10 @@ def _spans(
     line: Mapping[str, Any],
     verdicts: Sequence[Mapping[str, Any]],
 ) -> list[tuple[int, int] | None]:
-    """Return the span of the read answer in each candidate: the scorer's span, or else the answer's last occurrence."""
+    """Return, for each candidate, the span of the text that the scorer extracted.
+
+    If the scorer recorded no span, use the last occurrence of the extracted answer.
+    """
     candidates = line.get("output", {}).get("candidates", ())
     spans: list[tuple[int, int] | None] = []
     for index, candidate in enumerate(candidates):
@@ -364,7 +367,7 @@ class ShownRun:
         yield "]}\n"
 
     def summary_lines(self) -> Iterator[str]:
-        """Yield the lines of the table as it was last computed, and of its breakdowns."""
+        """Yield the lines of the stored results table and of its breakdowns."""
         summary = self.reader.summary
         results = self.reader.results
         width = fixed_width(sys.stdout) or FILE_WIDTH

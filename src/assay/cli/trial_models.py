@@ -89,14 +89,16 @@ class TrialModels:
         self._built: dict[str, Model | None] = {}
 
     def give(self, scorer: T) -> T:
-        """Return the scorer with a helper model for each of its roles."""
+        """Return a copy of the scorer with a helper model for each role that it needs."""
         roles = tuple(getattr(scorer, "needs", ()))
         if not roles:
             return scorer
         return replace(scorer, models=self.models(roles))  # type: ignore[type-var]
 
     def models(self, roles: Sequence[str]) -> Mapping[str, TrialModel]:
-        """Return a model for each role. A role without a model gets a substitute that only shows the question."""
+        """Return a model for each role. If the user named no model for a role, a call
+        raises `WouldAsk` with the question.
+        """
         return ModelsByRole(
             {role: TrialModel(role, self._model(role)) for role in roles}
         )
@@ -172,9 +174,11 @@ def _after_calls(
     tools: ToolSet,
     has_calls: bool,
 ) -> Output:
-    """Return an answer as scorers get it in a task with tools: with its rounds, tool calls and the state after them.
+    """Return an answer in the form that scorers get in a task with tools: rounds, tool
+    calls and final state.
 
-    Each user turn is a round, or two rounds with calls: the calls, then the answer to their results.
+    A user turn without calls is one round. With calls it is two: the calls, then the
+    answer to their results.
     """
     calls = tuple(
         ToolCall(f"call_{number}", tool.name, smallest_arguments(tool.parameters))
@@ -218,7 +222,7 @@ def _in_rounds(
     outputs: Sequence[Output],
     prompts: Sequence[Prompt],
 ) -> Output:
-    """Return the last answer together with all rounds of its dialogue, as scorers expect it."""
+    """Return the last answer of a dialogue, with all of its rounds attached."""
     plain = [prompt_to_plain(prompt) for prompt in prompts]
     return with_rounds(list(outputs), plain)
 
@@ -255,7 +259,7 @@ def _likelihoods(sample: Sample, prompt: Prompt) -> list[Scripted]:
 
 
 def _first_tokens(sample: Sample) -> list[Scripted]:
-    """Return two answers with log-probabilities: the first prefers the target's letter, the second another letter."""
+    """Return two answers with token log-probabilities: one prefers the target's letter, the other a wrong letter."""
     count = len(sample.choices or ())
     right = _target_place(sample, count)
     if right is None:

@@ -43,7 +43,7 @@ COPIES = 100
 """The number of copies of each record for a summarizer that fails on few records."""
 ANSWER = "(the model's answer)"
 MOST_ROUNDS = 20
-"""The maximum number of rounds that are tried, because a template may never end its dialogue."""
+"""Maximum number of rounds to try. A template may never end its dialogue."""
 
 
 def dialogue_prompts(
@@ -110,7 +110,7 @@ def unused_columns(
     scorers: Sequence[Any],
     template: Template,
 ) -> list[str]:
-    """Return the columns that have no role, are not mentioned in the task's code and do not occur in a prompt."""
+    """Return the columns that seem unused: no role, not mentioned in the task's code, and not part of a prompt."""
     columns = samples.head.columns
     if columns is None or not rows:
         return []
@@ -186,7 +186,7 @@ def trial_record(
     scorer: str,
     number: int,
 ) -> ScoreRecord:
-    """Return a verdict as the record for a summarizer."""
+    """Convert a verdict to the record that summarizers read."""
     return ScoreRecord(
         "trial",
         MODEL,
@@ -207,7 +207,7 @@ def trial_record(
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The verdicts of one scorer in `assay check`."""
+    """The verdicts that one scorer gave in `assay check`, used to try summarizers."""
 
     name: str
     scorer: Any
@@ -221,10 +221,12 @@ def try_summarizers(
     tried: Sequence[Tried],
     file: Path,
 ) -> Iterator[str]:
-    """Yield the results of summarizers on scripted answers. Raise if a user's own summarizer fails.
+    """Yield the results of summarizers on scripted answers. Raise if a user's own
+    summarizer fails.
 
-    A summarizer may need more answers than a trial has. So a user's own is tried again with many, and the failure of a
-    shipped one is only a note, unless it uses a name that no scorer gives.
+    Some summarizers need more answers than a trial has. If a user's summarizer fails,
+    it is tried again with many copies of each answer. If a shipped summarizer fails,
+    only a note is printed, unless it uses a name that no scorer gives.
     """
     beside = {each.name: _repeat(each.records, task) for each in tried}
     metrics: list[str] = []
@@ -254,7 +256,7 @@ def _repeat(
     records: Sequence[ScoreRecord],
     task: Task,
 ) -> list[ScoreRecord]:
-    """Return the records with each one repeated as often as a run would repeat its sample."""
+    """Repeat each record as often as a run would repeat the sample."""
     repeats = max(1, task.epochs * (task.options.n or 1))
     answers = []
     for record in records:
@@ -326,9 +328,7 @@ def _try(
 
 
 def _has_scored(beside: Mapping[str, Sequence[ScoreRecord]]) -> bool:
-    """Return True if every scorer could read at least one answer: then the names of its
-    metrics and details are known.
-    """
+    """Return True if every scorer scored at least one answer, so that all metric names are known."""
     return all(
         any(record.outcome == Outcome.SCORED.value for record in records)
         for records in beside.values()

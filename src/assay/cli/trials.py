@@ -55,13 +55,13 @@ from .trial_notes import (
 SAMPLES = 3
 ROWS_LOOKED_AT = 10_000
 ROWS_SCORED = 200
-"""The number of rows whose targets are scored as answers, to check that each gets a verdict."""
+"""The number of additional rows whose targets are scored as answers. Each should get a verdict."""
 ANY_MODEL = Abilities(
     likelihood=True,
     logprobs=True,
     tools=True,
 )
-"""A model that supports every measure, so that the first measure of a task can be tried."""
+"""Abilities that satisfy every measure, so that `assay check` can try the first measure of a task."""
 
 
 def try_task(
@@ -282,7 +282,7 @@ class TriedScorer:
         self._labels.update(label for label, _ in answers[:1])
 
     def tried(self) -> Tried:
-        """Return the scorer with its verdicts so far, with which summarizers are tried."""
+        """Return the scorer and its verdicts so far. Summarizers are tried with them."""
         if self._labels == {WRONG_LABEL}:
             answers = WRONG_LABEL
         else:
@@ -326,7 +326,11 @@ class TriedScorer:
         )
 
     def _describe_question(self, question: WouldAsk, label: str) -> Iterator[str]:
-        """Yield lines about the first question to a helper model that the user did not name."""
+        """Yield lines that show what the scorer would ask a helper model for which the
+        user named no model.
+
+        Only the first question is shown in full.
+        """
         if question.role == "judge":
             named = "MODEL"
         else:
@@ -480,7 +484,7 @@ def try_model(
 def _abilities_line(model: Model) -> str:
     """Return a line with the inputs and outputs that a model declares.
 
-    A function without declaration gets any input.
+    A model that is a function without a declaration is sent every kind of input.
     """
     abilities = model.abilities
     declared = getattr(model, "declares", frozenset({"accepts", "produces"}))
@@ -520,7 +524,7 @@ def _ask(
 
 
 def _failure(message: str) -> ModelError:
-    """Return a `ModelError` with this message, and a fix that fits it."""
+    """Return a `ModelError` with this message and a matching fix."""
     if "return" in message:
         return ModelError(
             message, fix="check its `return` statements: every path must return that"

@@ -92,7 +92,7 @@ def _checks(
 
 
 def _known_damage(reader: RunReader) -> tuple[str, str]:
-    """Return the state of a run with a damaged journal, and a line about answers that were lost or replaced."""
+    """Return the state of a run whose journal is damaged, and a line about the lost or replaced answers."""
     lost = reader.lost_answers()
     if lost:
         if lost == 1:

@@ -24,12 +24,12 @@ from .sources import behind, is_users, until_changed
 from .typed_code import digest_of_globals
 
 LARGEST = 1 << 26
-"""Maximum bytes of a file that is hashed as a whole.
+"""Maximum size in bytes of a file that is hashed completely.
 
-A larger file, such as weights, is identified by its size and by parts of its content.
+For a larger file, such as model weights, the size and parts of the content are hashed.
 """
 LONGEST_TEXT = 1 << 20
-"""Maximum bytes of a file in which secrets are blanked before its digest is computed."""
+"""Maximum size in bytes of a file whose secrets are removed before it is hashed."""
 _SAMPLES, _SAMPLE = 64, 1 << 16
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/run/", "/etc/", "/usr/share/", "/usr/lib/")
@@ -46,7 +46,7 @@ _MEMBER = re.compile(
     """,
     re.VERBOSE,
 )
-"""A setting such as `key: value`, `key = "value"` or `"key": "value"` in a data file."""
+"""Matches a setting in a data file: `key: value`, `key = "value"` or `"key": "value"`."""
 
 _watching = 0
 """The number of user files that are currently being loaded. Reads are recorded while it is above 0."""
@@ -75,7 +75,7 @@ def watching() -> Iterator[None]:
 
 
 def digest_of_data(thing: object) -> str:
-    """Return the digest of the data that a user's function or class uses; empty without such data."""
+    """Return the digest of the data files that a user's function or class uses. Empty if it uses none."""
     functions = _users_functions(thing)
     files = {function.__code__.co_filename for function in functions}
     # The file is not "<string>", and was not deleted.
@@ -99,7 +99,7 @@ def digest_of_data(thing: object) -> str:
 
 
 def _users_functions(thing: object) -> list[FunctionType]:
-    """Return a user's function, or the functions of a user's class."""
+    """Return the functions defined in a user's class. For a function, return a list with only that function."""
     members = vars(thing).values() if isinstance(thing, type) else [thing]
     functions = []
     for member in members:
@@ -133,9 +133,9 @@ def _hook(
 
 
 def _note_module(code: CodeType) -> None:
-    """Start recording the reads of a user's module that is about to run.
+    """Start recording the files that a user's module opens while it runs.
 
-    Earlier records are removed, because a module whose file has changed runs again.
+    Earlier records of the module are removed, because a changed module runs again.
     """
     if code.co_name == "<module>" and is_users(code.co_filename):
         _opened[code.co_filename] = {}
@@ -165,7 +165,7 @@ def _note_file(
 
 
 def _secrets_in(module: str) -> tuple[str, ...]:
-    """Return the texts that a module stores in variables with the name of a secret."""
+    """Return the values of a module's variables whose names suggest a secret, such as an API key."""
     spaces = [
         getattr(module_object, "__dict__", {})
         for module_object in list(sys.modules.values())

@@ -237,7 +237,7 @@ class _Describing:
     def _ids_of_globals(
         self,
     ) -> tuple[frozenset[int], list[tuple[str, frozenset[int]]]]:
-        """Return the ids of all values in users' loaded modules, and the ids in each module with the module's file."""
+        """Return the ids of all global values in users' modules: one set for all, and one for each file."""
         by_file = []
         every: set[int] = set()
         for module in list(sys.modules.values()):
@@ -251,9 +251,9 @@ class _Describing:
         return frozenset(every), by_file
 
     def _builders(self, thing: object) -> list[str]:
-        """Return digests of the user's files that have an object as a global.
+        """Return digests of the user's files in which the object is a global variable.
 
-        They may contain the code that built it.
+        These files may contain the code that created it.
         """
         every, by_file = self._ids_of_globals
         if id(thing) in every:
@@ -292,7 +292,7 @@ class _Describing:
         (Media, _media),
         (object, _object),
     )
-    """The function that converts each type of object. The first type that matches is used."""
+    """Pairs of a type and the function that converts its objects. The first matching type is used."""
 
 
 def _state(thing: object) -> dict[str, Any]:
@@ -360,16 +360,16 @@ def _is_machinery(name: str, value: object) -> bool:
 
 DIGEST_BYTES = 6
 LONGEST_NAME = 4096
-"""Maximum length of a file name or URL.
+"""Texts up to this length may be file names or URLs.
 
-A longer text is the medium itself, which already has a digest from the request key.
+A longer text is the content of a medium, which the request key already covers.
 """
 
 
 def _plain(value: object) -> object:
-    """Convert a value that JSON does not support.
+    """Convert a value that JSON does not support to one that it does.
 
-    A large value becomes its digest, so that it is not copied as text.
+    A large value is replaced with its digest instead of being copied as text.
     """
     if isinstance(value, Media):
         source = value.source

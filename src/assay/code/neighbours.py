@@ -23,18 +23,20 @@ from typing import Any
 _homes: dict[Path, "_Home"] = {}
 """The `_Home` object of each folder from which a user's file was loaded."""
 _added: set[Path] = set()
-"""Folders that are importable only because a file in them was loaded."""
+"""Folders that assay added to Python's path when it loaded a file in them."""
 _first: dict[str, Path] = {}
-"""For each module name, the first folder that had a module of this name. That module keeps the name."""
+"""For each module name, the first folder with such a module. Only that module keeps its name."""
 _aliases: dict[str, str | None] = {}
-"""The file of each renamed module, by its new name.
+"""Maps the new name of each renamed module to its file.
 
-A module is renamed if an earlier folder has one of the same name.
+A module is renamed if a folder loaded earlier has a module of the same name.
 """
 
 
 class _Home:
-    """A folder of users' files. `aliases` maps the names of modules that another folder has too to unique names."""
+    """A folder with users' files. If another folder has a module of the same name,
+    `aliases` has a unique name for it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._suffix = f"__{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
@@ -77,9 +79,10 @@ class _Home:
 
 
 class _Builtins(dict[str, Any]):
-    """Python's builtins with another `__import__`. Later additions to the real builtins are also visible.
+    """Python's builtins, with `__import__` replaced. Names added to the real builtins
+    later are visible too.
 
-    This is a dictionary with its own contents, because C code may read it directly.
+    The entries are copied, because C code may read the dictionary directly.
     """
 
     __missing__ = vars(builtins).__getitem__
@@ -150,9 +153,10 @@ def spec_in_folder(
     top: str,
     spec: ModuleSpec | None,
 ) -> ModuleSpec | None:
-    """Return the spec of a module for an import in `folder`.
+    """Return the spec of a module that a file in `folder` imports.
 
-    If there is no `spec`, or it is in another user folder, prefer the file in `folder`.
+    If `spec` is None or refers to another user folder, use the module's file in
+    `folder`, if there is one.
     """
     if spec is None or _home_of(spec) not in (None, folder):
         for file in (
@@ -179,7 +183,11 @@ def forget(files: set[str]) -> None:
 
 
 def _builtins_for(file: str) -> dict[str, Any] | None:
-    """Return the builtins with which a file imports modules of its folder; None if Python's own are enough."""
+    """Return the builtins for running a file, so that its imports find modules of its
+    own folder.
+
+    Return None if no module of the folder was renamed.
+    """
     home = _home_above(file)
     if home is not None and home.aliases:
         return home.builtins
@@ -188,7 +196,7 @@ def _builtins_for(file: str) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=8192)
 def _home_above(file: str) -> _Home | None:
-    """Return the nearest folder of loaded files that contains a file."""
+    """Return the innermost folder that contains the file and from which a user's file was loaded."""
     return next(
         (_homes[folder] for folder in Path(file).parents if folder in _homes), None
     )

@@ -68,18 +68,18 @@ def _installed_in(folder: Path) -> frozenset[str]:
 
 T = TypeVar("T")
 LookUp = Callable[[Path, str], tuple[list[Path], list[Path]]]
-"""A function that returns what importing a top-level name runs, for a file in a given folder.
+"""A function that finds the files that run when a module is imported.
 
-It returns the files that the import runs, and the folders of their modules.
+It takes the folder of the importing file and the first part of the module name. It
+returns the files, and the folders in which to search for submodules.
 """
 _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE)
 _OWN = Path(__file__).resolve().parent.parent
 _STANDARD = str(Path(os.__file__).parent)
 LARGEST_KEPT = 1 << 18
-"""Maximum bytes of a file whose syntax tree is cached.
+"""Maximum size in bytes of a file whose syntax tree is cached.
 
-The syntax tree of a Python file that consists of data needs fifty times as much memory
-as its text.
+For a file that consists of data, the tree needs fifty times the memory of the text.
 """
 _guest_trees: set[Path] = set()
 """Folders of other toolkits' packages. Their `__init__.py` files are ignored, because assay does not run them."""
@@ -89,7 +89,11 @@ _BY_PATH = ("spec_from_file_location", "run_path", "SourceFileLoader", "exec")
 
 
 def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Return a decorator that caches a function's result for a file until the file changes. `most` files are cached."""
+    """Return a decorator that caches a function's result per file.
+
+    The result is computed again when the file changes. At most `most` results are
+    cached.
+    """
 
     def keeping(function: Callable[..., T]) -> Callable[..., T]:
         memory = lru_cache(maxsize=most)(
@@ -168,7 +172,7 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
 
 
 def _behind_own(start: Path) -> set[Path]:
-    """Return one of assay's own files, and the files below its folder that it imports directly or indirectly."""
+    """Return one of assay's own files together with its direct and indirect imports in the same folder or below."""
     files = {start}
     waiting = [start]
     while waiting:
@@ -224,7 +228,7 @@ def version_of(library: str) -> str:
 
 
 def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
-    """Yield (name, file) for every file that runs because of an import. The standard library is left out."""
+    """Yield (name, file) for every file that the imports in `file` run, except files of the standard library."""
     names, is_open = _imported_names(file)
     for name in names:
         if name.partition(".")[0] not in sys.stdlib_module_names:

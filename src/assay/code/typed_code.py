@@ -22,7 +22,7 @@ from .sources import is_users
 _PLAIN = (str, int, float, bool, bytes, list, tuple, dict, set, frozenset)
 BUILDING = ("__init__", "__post_init__", "__new__", "__setattr__")
 MOST_VALUES = 100_000
-"""Maximum number of values that are inspected. Beyond it, a container is identified by its class and length."""
+"""Maximum number of values to inspect. After that, only the class and length of a container are used."""
 
 
 def file_of(kind: Callable[..., Any]) -> str:
@@ -54,15 +54,17 @@ def digest_of_state(thing: object) -> str:
 
 
 _first_seen: dict[tuple[int, str], tuple[Any, str]] = {}
-"""Digests of the data of modules before a run could change them, by id and folder.
+"""Digests of modules' data when first inspected, before a run could change them. Keys
+are id and folder.
 
-The data are referenced, so that their ids stay valid.
+The data are also stored here, because an id is only valid while its object exists.
 """
 
 
 def digest_of_globals(function: FunctionType) -> str:
-    """Return the digest of the data that a function names, and of those named by functions of its file that it calls.
+    """Return the digest of the data that a function names.
 
+    It includes the data named by functions in the same file that the function calls.
     The path of the file is not included.
     """
     values = function.__globals__
@@ -99,7 +101,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _settings(owner: object) -> list[dict[str, Any]]:
-    """Return the attributes of the user's object to which a method belongs, except those that its methods change."""
+    """Return the attributes of a method's object, except attributes that its methods change."""
     if (
         inspect.isclass(owner)
         or inspect.isroutine(owner)
@@ -132,7 +134,7 @@ def closure_of(function: FunctionType) -> dict[str, Any]:
 
 
 def _constant_closure(function: FunctionType) -> dict[str, Any]:
-    """Return the closure variables of a function with their values, except those that its own code assigns to."""
+    """Return the closure variables that a function reads but never assigns to, with their values."""
     variables = _assigned_names(function.__code__)
     return {
         name: value
@@ -166,9 +168,10 @@ def _changed_attributes(kind: type) -> set[str]:
 
 
 _accumulators: dict[int, Any] = {}
-"""Containers that were empty when first inspected, such as logs and caches that a run fills.
+"""Containers that were empty when first inspected, such as logs and caches that fill up
+during a run.
 
-They are referenced, so that their ids stay valid.
+They are stored here, because an id is only valid while its object exists.
 """
 
 

@@ -44,10 +44,11 @@ def split_reference(name: str) -> tuple[str, str | None]:
 
 
 def one_spelling(name: str) -> str:
-    """Return a task or model reference with a normalized path: `./a/../file.py:fn` -> `file.py:fn`.
+    """Normalize the path in a task or model reference: `./a/../file.py:fn` ->
+    `file.py:fn`.
 
-    The path is relative to the working folder. A path that was absolute stays absolute
-    outside of that folder.
+    The result is relative to the working folder. An absolute path outside of that
+    folder stays absolute.
     """
     path, attribute = split_reference(name)
     file = Path(path).expanduser()
@@ -129,8 +130,8 @@ def load_attribute(reference: str) -> Any:
 def load_component(reference: str, usual: str) -> tuple[str, Any]:
     """Return the object to which `file.py:name` refers, and its name.
 
-    For a file without a name, the object is called `usual`, or is the file's only
-    callable.
+    For a reference without a name, return the object called `usual`, or the only
+    callable in the file.
     """
     path, attribute = split_reference(reference)
     if attribute is None:
@@ -190,7 +191,10 @@ def loading_fix(error: BaseException) -> str | None:
 
 
 def keyword_fix(error: BaseException) -> str | None:
-    """Return the field that the author probably meant by an unknown argument of `Task`, `Sample` or a similar class."""
+    """Return the field name that the author of an unknown argument probably meant.
+
+    Works for `Task`, `Sample` and similar classes.
+    """
     if not isinstance(error, TypeError):
         return None
     match = _UNEXPECTED.search(str(error))
@@ -234,7 +238,7 @@ def failing_line(error: BaseException, file: Path) -> str:
 
 
 def _is_of(error: SyntaxError, file: Path) -> bool:
-    """Return True if a syntax error occurred in this file, not in a module that it imports."""
+    """Return True if a syntax error is in this file and not in a module that the file imports."""
     return error.filename in (None, str(file), "<unknown>")
 
 
