@@ -82,7 +82,9 @@ def _cell(
     entry: Entry,
     column: Column,
 ) -> str:
-    """Return the text of a table cell: a value with its interval and, if the board has several columns, its rank."""
+    """Return the text of a cell: a value with its interval. If the board has several
+    columns, add the rank in the column.
+    """
     if column not in entry.numbers:
         return MISSING
     text = _number(entry.numbers[column][0])

@@ -1,4 +1,4 @@
-"""Read the values and counts of the samples behind the results table of a run."""
+"""Read, from a finished run, the sample values and counts from which its results table was computed."""
 
 from collections.abc import Hashable, Iterable, Iterator
 
@@ -9,7 +9,7 @@ from ..summarizers.recipes import Recipe, together
 
 ROUNDING = 1e-6
 Counts = dict[str, list[float]]
-"""The counts of each sample, by id, from which a metric of the whole corpus is computed."""
+"""For each sample id, the counts from which a corpus metric such as BLEU is computed."""
 Clusters = dict[str, Hashable]
 SampleValues = tuple[dict[str, float], dict[str, Hashable]]
 """The value of each sample by id, and the cluster of each sample."""
@@ -22,11 +22,12 @@ def sample_counts(
     result: Result | None,
     recipe: Recipe,
 ) -> tuple[Counts, Clusters]:
-    """Return the counts of each sample, added up over its answers, and its cluster (the
-    sample itself without clusters).
+    """Return the counts of each sample, summed over its answers, and the cluster of
+    each sample.
 
-    If several scorers have such counts, return those that add up to the value in the
-    results table; if none do, two empty mappings.
+    A sample without a cluster is its own cluster. If several scorers record such
+    counts, choose those that give the value in the results table. If none do, return
+    two empty mappings.
     """
     for records in _sources(reader, task, model, recipe):
         counts, clusters = _added_up(records, recipe)
@@ -41,7 +42,11 @@ def _sources(
     model: str,
     recipe: Recipe,
 ) -> Iterator[Iterable[ScoreRecord]]:
-    """Yield the groups of score records that may contain the counts: those of each scorer, and those of all joined."""
+    """Yield each group of score records that may contain the counts.
+
+    If the metric needs the records of all scorers together, there is one group,
+    otherwise one per scorer.
+    """
     beside = {
         scorer: Attempts(reader.counted_scores(task, model, scorer))
         for scorer in reader.scorers(task, model)
@@ -77,7 +82,11 @@ def _makes_the_number(
     result: Result | None,
     recipe: Recipe,
 ) -> bool:
-    """Return True if the samples' counts give the value in the results table, or if the run has no table."""
+    """Return True if the metric computed from these counts equals the value in the
+    results table.
+
+    Also return True if the run has no table.
+    """
     import numpy as np
 
     if result is None:
@@ -105,7 +114,7 @@ class Values:
         result: Result,
         model: str,
     ) -> SampleValues:
-        """Return the value of each sample from which a result was computed, and its cluster."""
+        """Return the sample values behind a result, and the cluster of each sample."""
         folder = str(reader.layout.folder)
         key = folder, result.task, model, result.metric
         if key not in self._samples:

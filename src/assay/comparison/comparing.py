@@ -24,9 +24,9 @@ from .comparison_rows import Comparison, Row
 from .foreign_pairs import find_partner, is_imported
 
 _WAYS = ("template", "to_sample", "shots", "options")
-"""Keys of `run.json` for the settings that determine the prompts and scores of a model.
+"""Keys of `run.json` for the settings that change a model's prompts or scores.
 
-If one differs, results are not comparable.
+If such a setting differs between two runs, their results are not comparable.
 """
 _OWN = frozenset({"output", "baseline"})
 """Settings that do not affect the results of a run: its folder and its baseline."""
@@ -39,7 +39,9 @@ def differing_ways(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
 ) -> list[str]:
-    """Return a line for each task whose data, prompts, options or scorers differ between the two runs."""
+    """Return one line for each task that was measured differently in the two runs:
+    other data, prompts, options or scorers.
+    """
     by_model = {}
     by_task = {}
     for entry in before.get("cells", ()):
@@ -59,7 +61,7 @@ def differing_ways(
 
 
 def _changes(earlier: Entry, entry: Entry) -> list[str]:
-    """Return what differs between the entries of one task in two runs: data, prompts, options, scorers, or protocol."""
+    """Return the parts of a task that differ between two runs: data, prompts, options, scorers, or protocol."""
     changed = []
     if earlier.get("data_sha256") != entry.get("data_sha256"):
         changed.append("data")
@@ -73,10 +75,11 @@ def _changes(earlier: Entry, entry: Entry) -> list[str]:
 
 
 def _protocols_differ(earlier: Entry, entry: Entry) -> bool:
-    """Return True if a task's prompts or scoring differ between its entries in two runs.
+    """Return True if a task's protocol ids in two runs differ because of its prompts or
+    scoring.
 
-    A scorer that only one run has changes the protocol's id, but does not affect the
-    results of other scorers.
+    If only one run has a certain scorer, the ids differ too. This does not count,
+    because the results of other scorers are unaffected.
     """
     if earlier.get("protocol") == entry.get("protocol"):
         return False
@@ -150,7 +153,7 @@ def _setting_text(value: object) -> str:
 
 
 def open_baseline(baseline: str | Path | RunReader) -> RunReader:
-    """Open the baseline run. Raise if that is impossible, so that a long run does not start in vain."""
+    """Open the baseline run. Call this before a long run, so that an unusable baseline is reported early."""
     if isinstance(baseline, RunReader):
         return baseline
     return open_run(baseline)
@@ -202,14 +205,16 @@ def compare_runs(
 
 
 def adjust(rows: Iterable[Row]) -> None:
-    """Adjust the p values of all rows by Holm's method, because each further comparison may give a false alarm."""
+    """Adjust the p values of all rows with Holm's method, because many comparisons produce false alarms by chance."""
     pairs = [(row, row.paired) for row in rows if row.paired is not None]
     for (row, _), p in zip(pairs, holm([paired.p for _, paired in pairs]), strict=True):
         row.p_adjusted = p
 
 
 def _early_note(reader: RunReader) -> str:
-    """Return a note that p and intervals are not exact if a run stopped early; otherwise an empty text."""
+    """Return a note if the run stopped early, because p and intervals are then not
+    exact. Otherwise return an empty text.
+    """
     for result in reader.results:
         rule = result.details.get("until", {})
         if rule.get("stopped"):
@@ -310,8 +315,9 @@ def compare_number(
 ) -> Row:
     """Compare one result of a run with the same result of a model in the baseline.
 
-    `values` caches the sample values. Pass `table` if the result has another name in the baseline. If ids differ, `ids`
-    maps a sample's id in the baseline to its id in this run.
+    `values` caches the sample values. If the result has another name in the baseline,
+    pass it as `table`. If sample ids differ, `ids` maps the baseline's ids to those of
+    this run.
     """
     row = Row(
         result.task,
@@ -417,7 +423,7 @@ def _compare_weighted(
     result: Result,
     clusters: Mapping[str, Hashable],
 ) -> None:
-    """Compare weighted means, each as a ratio of two sums: of the values times their weights, and of the weights."""
+    """Compare weighted means. Each is a ratio: the sum of value times weight, divided by the sum of the weights."""
     common = row.before.keys() & row.after.keys()
     if any(weights_before.get(id) != weights_after.get(id) for id in common):
         row.refused = "its samples have other weights in the baseline"
@@ -444,7 +450,7 @@ def _weigh(
     values: Mapping[str, float],
     weights: Mapping[str, float],
 ) -> dict[str, tuple[float, float]]:
-    """Return, for each sample, its value times its weight, and its weight."""
+    """Return two numbers for each sample: its value times its weight, and its weight."""
     return {id: (value * weights[id], weights[id]) for id, value in values.items()}
 
 
@@ -470,9 +476,10 @@ def _explain_missing_scorer(
     after: RunReader,
     model: str,
 ) -> str:
-    """Return an explanation for a result that the baseline lacks: its scorer is missing there, and how to add it.
+    """Explain why the baseline lacks a result if its scorer was not used there, and how
+    to add the scorer.
 
-    Return an empty text if there is another reason.
+    Return an empty text if the result is missing for another reason.
     """
     ways = []
     for reader, of in ((before, model), (after, result.model)):
@@ -491,7 +498,7 @@ def _explain_missing_scorer(
 
 
 def _scale(*results: Result | None) -> tuple[float, float] | None:
-    """Return the lowest and highest possible value of a metric, from the first result that has them."""
+    """Return the lowest and highest possible value of a metric. Use the first of the results that records them."""
     scale = next(
         (r.details["scale"] for r in results if r is not None and "scale" in r.details),
         None,

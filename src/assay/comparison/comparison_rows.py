@@ -20,8 +20,9 @@ Plain = Mapping[str, Any]
 
 
 def points(row: Plain) -> tuple[float, str]:
-    """Return the factor and the unit with which a difference is shown: 100 and `
-    points` for shares, or else 1 and no unit.
+    """Return the factor and the unit for printing a difference.
+
+    They are 100 and ` points` for values between 0 and 1, otherwise 1 and no unit.
     """
     scale = tuple(row.get("scale") or ())
     test = str(row.get("test") or "")
@@ -31,7 +32,7 @@ def points(row: Plain) -> tuple[float, str]:
 
 
 def sentence(row: Plain, name: str = "The later run") -> str:
-    """Return a sentence about the difference in one metric. `name` is the run that is compared with the baseline."""
+    """Return a sentence about the difference in one metric. `name` is its subject, such as "The later run"."""
     if "refused" in row:
         return f"Not compared: {row['refused']}."
     factor, _ = points(row)
@@ -65,9 +66,9 @@ def _amount(
 
 
 def changes(row: Plain) -> str:
-    """Return a text with the number of samples that went up and down.
+    """Return how many samples went up and down: "3 up, 5 down of 100".
 
-    If lower is better, it names the good direction.
+    If lower is better, the text says which of the two is better.
     """
     up = f"{row['wins']:,}"
     down = f"{row['losses']:,}"
@@ -106,7 +107,7 @@ def signed(value: float, digits: int) -> str:
 
 
 def _within(name: str) -> str:
-    """Return a name as it is written in the middle of a sentence: "the later run"."""
+    """Return the run's name as written inside a sentence: "The later run" -> "the later run"."""
     return "the later run" if name == "The later run" else name
 
 
@@ -115,7 +116,9 @@ def _interval(
     factor: float,
     digits: int,
 ) -> str:
-    """Return the interval of the difference as text. The signs are reversed if the difference is negative."""
+    """Return the interval of the difference as text. For a negative difference, print
+    the interval without its minus signs.
+    """
     if row["ci"] is None:
         return ", no interval"
     low, high = row["ci"]
@@ -133,7 +136,7 @@ def _end_text(end: float, digits: int) -> str:
 
 
 def _p(row: Plain) -> str:
-    """Return the p value in words, with the value adjusted by Holm's method if several rows were compared."""
+    """Return the p value in words. If several rows were compared, add the value adjusted by Holm's method."""
     plain = row["p"]
     adjusted = row.get("p_adjusted")
     p = plain if adjusted is None else adjusted
@@ -169,13 +172,13 @@ class Row:
     refused: str = ""
     """The reason why the metric cannot be compared; empty if it was compared."""
     reducers: tuple[str, str] | None = None
-    """The reducers of the baseline and the run (from several answers to one value), if they differ."""
+    """The reducers of the baseline and the run, if they differ. A reducer combines several answers to one value."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest possible value of the metric, if they are known."""
     baseline_task: str | None = None
     """The name of the task in the baseline, if it differs."""
     baseline_ids: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
-    """The id in the baseline by the id in the run, for samples whose ids differ."""
+    """Maps a sample's id in the run to its id in the baseline. Contains only samples whose ids differ."""
     before: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
     """The values of the baseline by sample id; `after` has those of the run."""
     after: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
@@ -287,8 +290,8 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     """Damage to a run, and differences in data, template, options or scorers."""
     settings: list[list[str]] = field(default_factory=list)
-    """The name, the value in the baseline and the value in the run of each setting that
-    differs: options, versions, platform.
+    """Settings that differ (options, versions, platform): the name, the value in the
+    baseline, and the value in the run.
     """
     run: str = ""
     """The folder of the run."""

@@ -40,7 +40,7 @@ FLIPS = 50
 """The number of changed samples that are listed by default for each compared result."""
 MOST_SETTINGS = 8
 COMPARED = frozenset({"models"})
-"""Settings that are not listed as differences, because the comparison is about them."""
+"""Settings whose differences are not listed, because the user compares exactly these."""
 ANSWER_CHARACTERS = 48
 FEWEST_ANSWER_CHARACTERS = 10
 FLIP_HEADINGS = ("Sample", "Before", "After", "", "Answer before", "Answer after")
@@ -196,7 +196,7 @@ def _insert(
     column: int,
     cell: str,
 ) -> tuple[str, ...]:
-    """Return the cells with `cell` inserted before the column `index`."""
+    """Return the cells with `cell` inserted before index `column`."""
     return (*cells[:column], cell, *cells[column:])
 
 
@@ -208,7 +208,7 @@ def _paragraph(line: str, tag: str = "") -> str:
 
 
 def _chart_ranges(report: RunComparison) -> dict[str, float]:
-    """Return, for each metric, the largest difference that its charts must show."""
+    """Return, for each metric, the largest difference or interval end. Charts of the metric use it as their scale."""
     ranges: dict[str, float] = {}
     for row in report.rows:
         if row.paired is None:
@@ -224,7 +224,7 @@ def _dot(
     row: Row,
     ranges: Mapping[str, float],
 ) -> str:
-    """Return the drawing of a row's difference; an empty text if the row was not compared."""
+    """Return a small chart of a row's difference. Return an empty text if the row was not compared."""
     if row.paired is None:
         return ""
     difference = row.paired.difference
@@ -235,7 +235,7 @@ def _dot(
 
 
 def caveats(report: RunComparison) -> list[str]:
-    """Return differences between the runs that could be mistaken for differences between the models."""
+    """Return warnings about other differences between the runs, which might explain differences in the results."""
     lines = []
     for run, name in _named_runs(report):
         prefix = f"{name}: " if len(report.runs) > 1 else ""
@@ -322,9 +322,7 @@ def _interval_text(
 
 
 def footnotes(report: RunComparison) -> Iterator[str]:
-    """Yield the notes below the table: why results were not compared, why they are
-    unreliable, and bootstrap intervals.
-    """
+    """Yield the notes below the table: results that were not compared or are unreliable, and bootstrap intervals."""
     compared = 0
     for run, name in _named_runs(report):
         prefix = f"{name} " if len(report.runs) > 1 else ""

@@ -26,7 +26,10 @@ def is_imported(reader: RunReader) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """The result of the baseline to compare with: its task, model and metric, or the reason why there is none."""
+    """The result of the baseline to compare with, given by task, model and metric.
+
+    If there is none, `refused` has the reason.
+    """
 
     task: str = ""
     model: str = ""
@@ -102,7 +105,7 @@ def _same_task(
     name: str,
     tasks: Sequence[str],
 ) -> str | None:
-    """Return the task whose name is equal, except for prefixes and spelling."""
+    """Return the task with the same name. If there is none, ignore prefixes, upper case and hyphens."""
     if name in tasks:
         return name
     folded = _folded_task(name)
@@ -123,9 +126,11 @@ def _same_metric(
     own_rows: Sequence[Result],
     theirs: Sequence[Result],
 ) -> Result | None:
-    """Return the result whose metric has the same name, or the same name up to a comma (a filter follows the comma).
+    """Return the result with the same metric name, if necessary ignoring a filter:
+    `exact_match,strict` -> `exact_match`.
 
-    If the two tools have no name in common, the first results of both are compared.
+    If the two tools share no metric name, the first result of one is compared with the
+    first of the other.
     """
     by_name = {row.metric: row for row in theirs}
     named = by_name.get(result.metric)
@@ -144,17 +149,17 @@ def _same_metric(
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Which samples of two runs are compared with each other."""
+    """The pairing of the samples of two runs."""
 
     ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """The id in the later run by the id in the baseline; empty if all ids are equal."""
+    """Maps a sample's id in the baseline to its id in the later run. Empty if all ids are equal."""
     fault: str = ""
     """The reason why the data of the two runs may differ; empty if they are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The question and the reference answer of one sample, if the run or the imported results contain them."""
+    """The question and the reference answer of one sample, as far as the run or the imported results contain them."""
 
     question: str
     target: Any
@@ -166,7 +171,7 @@ def pair_samples(
     after: RunReader,
     cell: tuple[str, str],
 ) -> Pairs:
-    """Pair the samples of two runs, with the reason why their data may differ."""
+    """Pair the samples of two runs. If the data of the runs may differ, include the reason."""
     theirs = _questions_of(before, *baseline_cell)
     ours = _questions_of(after, *cell)
     if not theirs or not ours:
@@ -202,7 +207,9 @@ def _questions_of(
 
 
 def _plain(target: object) -> object:
-    """Return a reference for comparison, as text in lower case without surrounding whitespace; None if unknown."""
+    """Normalize a reference for comparison: lower case, no surrounding whitespace.
+    Return None if there is no reference.
+    """
     if isinstance(target, (list, tuple)):
         entries = tuple(_plain(entry) for entry in target)
         if len(entries) == 1:
@@ -218,7 +225,7 @@ def _fault_of_ids(
     ours: Mapping[str, _Asked],
     common: Sequence[str],
 ) -> str:
-    """Return the reason why samples with the same id may differ; an empty text if they are known to be the same."""
+    """Return why samples with equal ids may be different samples. Return an empty text if they are the same."""
     if not common:
         return "they have no sample id in common"
     with_targets = 0
@@ -244,7 +251,7 @@ def _same_questions(
     theirs: Mapping[str, _Asked],
     ours: Mapping[str, _Asked],
 ) -> dict[str, str]:
-    """Return the pairs of samples with the same question and reference; none if a question occurs twice."""
+    """Pair the samples that have the same question and reference. Return no pairs if any question occurs twice."""
     by_question = {sample.question: id for id, sample in ours.items()}
     questions = {sample.question for sample in theirs.values()}
     if len(by_question) != len(ours) or len(questions) != len(theirs):

@@ -32,19 +32,19 @@ PASS: Decision = "pass"
 FAIL: Decision = "fail"
 INCONCLUSIVE: Decision = "inconclusive"
 SHARES = ("wilson", "clopper-pearson", "exact")
-"""Interval methods for right-or-wrong scores, whose values are between 0 and 1."""
+"""Prefixes of interval methods that are only used for right-or-wrong scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One limit of the policy, applied to one result of the run: the values, and the decision."""
+    """The check of one result of the run against one limit of the policy."""
 
     name: str
-    """Task and metric; with several models also the model."""
+    """Task and metric of the result. If the run has several models, the model too."""
     kind: str
     """`max_drop`, `min_value`, `max_value` or `min_above_floor`."""
     bound: float
-    """The limit itself."""
+    """The limit as a number, such as 0.02."""
     decision: Decision
     value: float | None = None
     """The value of the run."""
@@ -53,10 +53,10 @@ class Check:
     difference: float | None = None
     """Run minus baseline; None for a limit that needs no baseline."""
     ci: tuple[float, float] | None = None
-    """The 95 % interval of the difference or of the value, by which the limit is decided."""
+    """The 95 % interval of the difference or the value. The decision is based on it."""
     n: int = 0
     is_anytime: bool = False
-    """True if the run stopped early, so that the interval is one that stays valid however often it was checked."""
+    """True if the run stopped early. The interval is then one that stays valid after repeated checks."""
     reason: str = ""
     """The reason why the limit could not be decided, and advice on how to decide it."""
     needed: int | None = None
@@ -197,7 +197,7 @@ def _checks(
     after: RunReader,
     baseline: str,
 ) -> list[Check]:
-    """Decide each limit. The more limits are decided together, the stronger the evidence must be for each failure."""
+    """Check every limit. With more limits, each failure needs stronger evidence, so that false alarms stay rare."""
     several_models = len({result.model for _, result in chosen}) > 1
     limits = [(rule, result, kind) for rule, result in chosen for kind in _kinds(rule)]
     together = len(limits)
@@ -339,9 +339,10 @@ def _early_difference(
     after: RunReader,
     baseline: str,
 ) -> Mapping[str, Any] | None:
-    """Return the difference that a run with `--until` recorded; empty if it was computed against another baseline.
+    """Return the difference from the baseline that a run with `--until` recorded.
 
-    Return None for a run with a fixed number of samples.
+    Return an empty mapping if the run stopped early but recorded no difference from
+    this baseline. Return None if the run had a fixed number of samples.
     """
     rule = result.details.get("until")
     if not isinstance(rule, Mapping):
@@ -368,7 +369,11 @@ def _early_drop(
     early: Mapping[str, Any],
     together: int,
 ) -> Check:
-    """Check `max_drop` by the run's anytime interval. After an early stop, an interval for a fixed n is not valid."""
+    """Check `max_drop` for a run that stopped early.
+
+    Use the anytime interval that the run recorded, because an interval for a fixed
+    number of samples is not valid.
+    """
     limit = rule.max_drop or 0.0
     check = Check(
         name,
@@ -477,7 +482,11 @@ def _decide(
     together: int,
     stderr: float | None = None,
 ) -> Check:
-    """Decide a check by its interval: `value`, negated if lower is better, must be at least `least`."""
+    """Decide a check by comparing the interval with `least`.
+
+    If lower is better, values and interval are negated first, so that more is always
+    better.
+    """
     assert check.ci is not None
     low, high = check.ci
     if not result.higher_is_better:
@@ -543,7 +552,7 @@ def _sound_run(
 
 
 def _without_verdict(result: Result) -> tuple[int, int]:
-    """Return the number of samples without a verdict, and of all samples."""
+    """Return two numbers: the samples without a verdict, and all samples."""
     expected = result.n_expected or 0
     lost = sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED)
     lost = max(lost, expected - result.n)

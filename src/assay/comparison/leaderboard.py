@@ -36,7 +36,7 @@ from .several import short_paths
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The range of ranks that a model may have, and the models that share them."""
+    """The best and the worst rank that a model may have, given the uncertainty of its results."""
 
     best: int
     worst: int
@@ -101,7 +101,7 @@ LEAST_TO_RANK = 2
     order=True,
 )
 class Column:
-    """A metric of a task under one protocol, by which models are ranked."""
+    """One column of the leaderboard: a metric of a task, measured under one protocol."""
 
     protocol: str
     metric: str
@@ -137,7 +137,7 @@ class Leaderboard:
 
     @cached_property
     def missing(self) -> list[tuple[str, Column]]:
-        """Pairs of a model and a column in which it has no value."""
+        """Pairs of a model and a column, for every value that is missing."""
         gaps = []
         for entry in self.entries:
             for column in self.columns:
@@ -302,7 +302,7 @@ def _reader(folder: Path | RunReader) -> RunReader:
 
 
 def _finish_time(reader: RunReader) -> tuple[str, int]:
-    """Return a sort key: the time at which the run ended, and then that at which its manifest was written."""
+    """Return a sort key for runs: when the run ended, then when its manifest was written."""
     manifest = reader.manifest_if_any
     if not manifest:
         return "", 0
@@ -312,7 +312,7 @@ def _finish_time(reader: RunReader) -> tuple[str, int]:
 
 
 def _digests(reader: RunReader) -> dict[tuple[str, str], str]:
-    """Return digests by task and model that distinguish models of the same name."""
+    """Return the digest of each model, by task and model name. Different models may have the same name."""
     digests: dict[tuple[str, str], str] = {}
     for entry in reader.manifest_if_any.get("cells", ()):
         if not isinstance(entry, Mapping):
@@ -389,7 +389,7 @@ class _Duels:
         second: Entry,
         column: Column,
     ) -> Duel | None:
-        """Return by how much the first model is better in a column; None if they cannot be compared."""
+        """Return the lead of the first model over the second in a column. Return None if they cannot be compared."""
         paired = self.row(first, second, column).paired
         if paired is None:
             return None
@@ -403,7 +403,11 @@ class _Duels:
         second: Entry,
         columns: Sequence[Column],
     ) -> Duel | None:
-        """Return the mean difference of two models over all columns, and its p; None if they cannot be compared."""
+        """Return the mean lead of one model over another across all columns, and its p
+        value.
+
+        Return None if the models cannot be compared.
+        """
         if len(columns) == 1:
             return self.one(first, second, columns[0])
         if any(self.row(first, second, column).paired is None for column in columns):
@@ -417,9 +421,9 @@ class _Duels:
         second: Entry,
         column: Column,
     ) -> Estimate:
-        """Return the mean difference of two models over common samples.
+        """Return the mean difference between two models on their common samples.
 
-        If few samples differ, it has few degrees of freedom.
+        If few samples differ, the estimate has few degrees of freedom.
         """
         row = self.row(first, second, column)
         common = sorted(row.after.keys() & row.before.keys())
@@ -496,7 +500,7 @@ def _sort_key(
     columns: Sequence[Column],
     ranks: Mapping[Column | None, Mapping[str, Rank]],
 ) -> tuple[float, ...]:
-    """Return a sort key: entries with a mean come first, by their mean; the others by `_key_without_mean`."""
+    """Return a sort key: entries with a mean first, ordered by it, and then the others by `_key_without_mean`."""
     if entry.mean is not None:
         return 0.0, -entry.mean.value
     return 1.0, *_key_without_mean(entry, columns, ranks)
@@ -507,7 +511,11 @@ def _key_without_mean(
     columns: Sequence[Column],
     ranks: Mapping[Column | None, Mapping[str, Rank]],
 ) -> tuple[float, float, float]:
-    """Return a sort key: fewer missing values, then the better mean rank, then the better first value."""
+    """Return a sort key for entries without a mean.
+
+    It orders by fewer missing values, then the better mean rank, then the better first
+    value.
+    """
     missing = sum(column not in entry.numbers for column in columns)
     best_ranks = []
     for column in columns:
@@ -524,8 +532,10 @@ def _first_value(
     entry: Entry,
     columns: Sequence[Column],
 ) -> float:
-    """Return the entry's value in the first column in which it has one, negated if
-    lower is better; 0 if it has none.
+    """Return the value in the first column that the entry has. Return 0 if it has no
+    values.
+
+    The value is negated if lower is better.
     """
     for column in columns:
         if column in entry.numbers:

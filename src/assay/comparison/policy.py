@@ -11,7 +11,7 @@ from ..core.errors import raise_all
 from ..runner.tasks.task_yaml import load_yaml
 
 CHANGES = ("data", "scorer")
-"""Parts of a run (its data, its scorers) that may differ from the baseline only if the policy allows it."""
+"""What may change between baseline and run, such as data or scorers, if the policy allows it."""
 TASKS = "tasks"
 
 
@@ -26,8 +26,9 @@ class Rule:
     max_value: float | None = None
     """The highest allowed value of a metric for which lower is better."""
     min_above_floor: float | None = None
-    """The amount by which the value must be better than its floor: the score of
-    guessing, or of an agent that does nothing.
+    """How much better than its floor the value must be.
+
+    The floor is the score of guessing, or of an agent that does nothing.
     """
     metric: str | None = None
     """The metric to check. By default it is the first metric of the task in the results table."""
@@ -56,7 +57,7 @@ class Policy:
     tasks: Mapping[str, Rule]
     """The rules of the tasks to check, by name; if empty, all tasks of the run are checked."""
     max_unresolved: float = 0.0
-    """The share of samples that may be without a verdict, in either run."""
+    """Maximum share of samples without a verdict, in the run and in the baseline."""
     allow_changed: frozenset[str] = frozenset()
 
     @property
@@ -144,7 +145,7 @@ def _task_rule(
     where: str,
     faults: list[AssayError],
 ) -> Rule:
-    """Return the limits of a task. Limits that the task does not set are those of the whole policy."""
+    """Return the limits of a task. A limit that the task does not set is taken from the policy's general limits."""
     task_where = f"{where}, task {name!r}"
     if entry is None:
         return usual

@@ -32,7 +32,7 @@ NUMBERS = (2, 4, 5, 6)
 
 @dataclass(frozen=True, slots=True)
 class RatedColumn:
-    """The ratings of all models by the metric of one column."""
+    """The ratings of all models in one column of the leaderboard."""
 
     column: Column
     ratings: Ratings
@@ -137,7 +137,7 @@ def _battles(
     column: Column,
     values: Values,
 ) -> Iterator[Battle]:
-    """Yield the battles of one column: against named opponents, or between every two models."""
+    """Yield the battles of one column: against opponents that the samples name, or between each pair of models."""
     against_named = [
         battle for entry in entries for battle in _named_battles(entry, column)
     ]
@@ -164,7 +164,7 @@ def _scores(
 
 
 def _named_battles(entry: Entry, column: Column) -> Iterator[Battle]:
-    """Yield the battles of one model against the opponents named in its samples, except itself."""
+    """Yield a model's battles against the opponents that its samples name. Battles against itself are skipped."""
     result, reader = entry.numbers[column]
     for record in _records(reader, result):
         opponent = record.tags.get(OPPONENT)

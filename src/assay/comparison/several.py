@@ -28,7 +28,7 @@ class RunComparison:
 
     baseline: Path
     runs: tuple[Comparison, ...]
-    """One comparison for each run, in their order."""
+    """One comparison for each run, in the order of the runs."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from ..summarizers.statistics.power_analysis import rounded_up
 from .comparing import compare_runs
 
 STEPS = (0.01, 0.02, 0.03, 0.05, 0.1)
-"""The differences for which the required number of samples is printed, as shares of the scale."""
+"""Differences for which to print the required number of samples, as fractions of the score's range."""
 CORRELATION = 0.5
 POWER = 0.8
 
@@ -41,14 +41,14 @@ class Scores:
     n: int
     mean: float
     deviation: float
-    """The standard deviation of the score of one sample, computed with clusters of samples taken into account."""
+    """The standard deviation of a sample's score. It accounts for clusters of samples."""
     is_binary: bool
     pairs: float | None
     """The share of samples on which two runs differ; None if scores are not right-or-wrong."""
     paired_variance: float
     """Variance of the difference of two runs on one sample."""
     origin: str
-    """The origin of `pairs` and `paired_variance` in words: two runs, or an assumption."""
+    """Where `pairs` and `paired_variance` come from, in words: two runs, or an assumption."""
     width: float = 1.0
     """The highest minus the lowest possible score."""
 
@@ -134,7 +134,7 @@ class Scores:
         }
 
     def steps(self) -> list[float]:
-        """Return the differences that are listed by default, on the scale of the score."""
+        """Return the default differences to list, in the units of the score."""
         return [step * self.width for step in STEPS]
 
 
@@ -144,7 +144,10 @@ def assumed_scores(
     deviation: float | None,
     pairs: float | None,
 ) -> Scores:
-    """Return an assumed distribution of scores: by `rate` for right-or-wrong scores, by `deviation` for others."""
+    """Return an assumed distribution of scores.
+
+    Pass `rate` for right-or-wrong scores, and `deviation` for others.
+    """
     if deviation is not None:
         origin = f"assumed, correlation {CORRELATION:g}"
         variance = 2 * deviation**2 * (1 - CORRELATION)
@@ -266,7 +269,9 @@ def _of_result(
 
 
 def _one_way(n: int) -> float | None:
-    """Return the smallest difference that n samples detect if all samples that differ favour the same run."""
+    """Return the smallest difference that n samples detect, in the case that every
+    changed sample favours the same run.
+    """
     shares = []
     for share in range(1, 101):
         if paired_binary_power(n, share / 100, share / 100) >= POWER:

@@ -111,7 +111,11 @@ def _scorer_differences(
     name: str,
     records: list[ScoreRecord],
 ) -> Iterator[Difference]:
-    """Score the output of each case, add the record to `records`, and compare outcome and value."""
+    """Score the outputs of all cases, and compare outcomes and values with the official
+    ones.
+
+    Each score is added to `records`.
+    """
     for number, case in enumerate(fixture.cases, 1):
         sample = sample_of(case, number)
         case_name = f"{fixture.name}, case {number}"
@@ -189,7 +193,8 @@ def _compare(
 ) -> Iterator[Difference]:
     """Yield the values of a case that differ from the official ones.
 
-    A name is ignored if one side is a number without name.
+    If one side is a plain number and the other has a single name, compare the numbers
+    and ignore the name.
     """
     if (
         isinstance(official, Mapping)
@@ -248,7 +253,7 @@ def sample_of(case: Case, number: int) -> Sample:
 
 
 def target_of(plain: object) -> Any:
-    """Return the target of a case. Any entry of a list is right; all entries of `{"all_of": […]}` are required."""
+    """Convert a case's target. Any item of a list is right; `{"all_of": […]}` requires all its items."""
     if isinstance(plain, list):
         return tuple(target_of(entry) for entry in plain)
     if isinstance(plain, Mapping) and plain.keys() == {"all_of"}:
@@ -284,7 +289,7 @@ def _record(
     name: str,
     number: int,
 ) -> ScoreRecord:
-    """Return a score record whose values have the same names as in a run."""
+    """Convert a score to a record, with its values named as in a run."""
     value = score.value
     if isinstance(value, Mapping):
         values: dict[str, float | None] = {

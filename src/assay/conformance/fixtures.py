@@ -93,9 +93,10 @@ SIGNALS: dict[str, Callable[[], "Array"]] = {
 
 
 def as_argument(value: object) -> object:
-    """Convert a function argument in a fixture: `{"signal": …}`, `{"array": …}` or pairs.
+    """Convert an argument in a fixture to the value that the function gets.
 
-    Other values are unchanged.
+    `{"signal": …}` becomes a generated signal, `{"array": …}` a NumPy array, and
+    `{"pairs": …}` a list of tuples. Other values are returned unchanged.
     """
     if isinstance(value, Mapping) and len(value) == 1:
         if "signal" in value:
@@ -142,7 +143,7 @@ class Fixture:
     scorer: Any = None
     """A registered name, or a name with options."""
     function: str = ""
-    """`module:function` inside the package, for arithmetic that is not a scorer."""
+    """`module:function` inside assay, for computations that are not a scorer."""
     tolerance: float = TOLERANCE
     corpus: tuple[Mapping[str, Any], ...] = ()
 
@@ -176,7 +177,11 @@ def load_fixture(name: str) -> Fixture:
 
 
 def select(name: str | None) -> list[Fixture]:
-    """Return the fixtures with a name: one file, one protocol, or all protocols of a scorer; all fixtures for None."""
+    """Return the fixtures that match a name: a JSON file, `scorer@protocol`, or a
+    scorer with all its protocols.
+
+    Return all fixtures if the name is None.
+    """
     names = fixture_names()
     if name is None:
         return [load_fixture(fixture_name) for fixture_name in names]

@@ -39,9 +39,10 @@ class Abilities:
     None if unknown.
     """
     history: Literal["given", "own", "both"] = "given"
-    """Who stores the dialogue history.
+    """Who stores the dialogue history: assay or the model.
 
-    `given`: assay sends the full history each round. `own`: the model keeps it. `both`: either works.
+    `given`: assay sends the full history each round. `own`: the model keeps the
+    history. `both`: either works.
     """
     images_per_prompt: int | None = None
     """Maximum number of images in one prompt; None for no limit. A prompt with more images is refused."""
@@ -50,7 +51,7 @@ class Abilities:
     tools: bool = False
     """True if the model accepts tools with a prompt and may answer with tool calls."""
     unsure: frozenset[str] = frozenset()
-    """Abilities that a server may lack. They are used only if the user requests them."""
+    """Abilities that a server may or may not have. They are used only if the user requests them."""
 
     def excess_images(self, media: Iterable[Media]) -> str:
         """Return an error text if a prompt has more images than the model accepts; empty otherwise."""

@@ -32,7 +32,9 @@ def _context(
     file: str | None,
     folder: str | None,
 ) -> "ssl.SSLContext":
-    """Return the TLS context for a certificate file and folder, from a cache, because reading certificates is slow."""
+    """Return the TLS context for a certificate file and folder. The result is cached,
+    because reading certificates is slow.
+    """
     import ssl
 
     if folder is not None:

@@ -55,7 +55,9 @@ def suggest(
     otherwise: str,
     cutoff: float = 0.6,
 ) -> str:
-    """Return the fix for an unknown name: the nearest known name, or `otherwise` followed by all names."""
+    """Return advice for an unknown name: the nearest known name. If no name is near,
+    `otherwise` and all known names.
+    """
     close = nearest(name, names, cutoff)
     if close:
         return f"did you mean {close!r}?"
@@ -94,7 +96,7 @@ class AssayError(Exception):
 
 
 def _without_stop(text: str) -> str:
-    """Remove the final full stop of a message. An ellipsis stays."""
+    """Remove the period at the end of a message. An ellipsis at the end stays."""
     if text.endswith(".") and not text.endswith(".."):
         return text[:-1]
     return text
@@ -107,7 +109,7 @@ class UsageError(AssayError):
 
 
 class UnknownName(UsageError):
-    """A name that is not registered, with the nearest registered one."""
+    """Raised for a name that is not registered. The message suggests the nearest registered name."""
 
     def __init__(
         self,
@@ -243,11 +245,11 @@ class UnknownColumn(TemplateError):
 
 
 class ForbiddenTemplate(TemplateError):
-    """A template does something that is never allowed, such as including another file. Every row would fail."""
+    """A template does something forbidden, such as including another file, so every row would fail."""
 
 
 class UnfitTemplate(TemplateError):
-    """A prompt lacks something that the measure requires, such as the lettered options. Every row would fail."""
+    """A prompt lacks something that the measure requires, such as the lettered options, so every row would fail."""
 
 
 class ModelError(ComponentError):
@@ -294,7 +296,9 @@ def blame(
     component: str,
     sample: str | None = None,
 ) -> Iterator[None]:
-    """Convert any error raised in the block to `kind`, naming the component and the sample."""
+    """Context manager that converts any error in its block to `kind`, with the name of
+    the component and the sample.
+    """
     try:
         yield
     except AssayError:
@@ -309,7 +313,7 @@ def blamed(
     component: str,
     sample: str | None = None,
 ) -> ComponentError:
-    """Return `error` as a `kind` that names the component, the sample and the line of the user's code."""
+    """Convert an error to `kind`. Its message names the component, the sample and the line of the user's code."""
     where = component
     if sample is not None:
         where = f"{component}, sample {shorten(sample)}"
@@ -320,7 +324,7 @@ def blamed(
 
 
 def users_definition(component: object) -> str:
-    """Return ` (file.py:12)` for a function or class that the user wrote; empty for one of assay or a library."""
+    """Return ` (file.py:12)`, the location of a user's function or class. Empty for code of assay or a library."""
     import inspect  # slow to import, and needed only for an error
 
     if callable(component):
@@ -341,7 +345,9 @@ def users_definition(component: object) -> str:
 
 
 def users_line(error: BaseException, *, libraries: bool = True) -> str:
-    """Return ` (file.py:12)` for the innermost traceback frame in user or library code; empty if there is none."""
+    """Return ` (file.py:12)`, the last line of user or library code in an error's
+    traceback; empty if there is none.
+    """
     users = foreign = ""
     trace = error.__traceback__
     while trace is not None:

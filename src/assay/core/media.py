@@ -87,18 +87,19 @@ _BRANDS: dict[bytes, str] = {
     b"M4A ": "m4a",
     b"M4B ": "m4a",
 }
-"""Image and audio formats of ISO files (AVIF, HEIC, M4A), by the brand in the first box."""
+"""Maps the brand in the first box of an ISO media file to a format, such as AVIF, HEIC or M4A."""
 _HTK_PERIODS = range(26, 2_501)
-"""Sampling periods of HTK waveforms, in units of 100 ns. They identify the format, because it has no magic number.
+"""Accepted sampling periods of HTK waveforms, in units of 100 ns. The range covers
+rates from 4 to 384 kHz.
 
-The range covers rates from 4 to 384 kHz.
+HTK files have no magic number, so the period is used to recognise them.
 """
 SNIFFED_BYTES = 64
 FORMATS = frozenset(
     {*_MAGIC, *_RIFF.values(), *_FORM.values(), *_BRANDS.values()}
     | {"mp4", "matroska", "webm", "ppm", "mat4", "htk"}
 )
-"""Every format name that `sniff` can return. They are the file extensions of media in a run folder."""
+"""Every format name that `sniff` can return. The names are used as file extensions in a run folder."""
 
 
 Place = tuple[str | None, int | None, str | int | None]
@@ -204,11 +205,13 @@ class Media:
 
     @property
     def is_unheld(self) -> bool:
-        """True if the path of this medium is from data, and no allowed folder contains it yet."""
+        """True if the medium is a file named in the data that may not be opened yet,
+        because no folder containing it was allowed.
+        """
         return self._reader is _refuse
 
     def hold(self) -> None:
-        """Read the bytes now, because the code that made the medium may overwrite its file or continue drawing."""
+        """Read the bytes now. The code that made the medium may later overwrite its file or draw on it."""
         if self._bytes is None:
             self._bytes = self.data()
             self._digest = None
@@ -236,7 +239,7 @@ class Media:
         return media_format
 
     def data_url(self) -> str:
-        """Return the content as `data:image/png;base64,…`, the form that endpoints expect."""
+        """Return the content as a data URL, the format that endpoints expect: `data:image/png;base64,…`."""
         return f"data:{self.kind}/{self.sent_format};base64,{base64.b64encode(self.data()).decode('ascii')}"
 
     def fault(
@@ -246,7 +249,9 @@ class Media:
         got: object = None,
         fix: str | None = None,
     ) -> DataError:
-        """Return a `DataError` with the message `what`, located at the medium's row, or else at its file."""
+        """Return a `DataError` with the message `what`. Its location is the medium's
+        row, or its file if the row is unknown.
+        """
         source_file = self._own_file()
         if self.place is None:
             return DataError(
@@ -397,8 +402,9 @@ class Video(Media):
 
 
 def named_by_data(kind: "type[M]", source: object) -> "M":
-    """Build a medium from a value in the data. If it is a file path, the file stays
-    closed until its folder is allowed.
+    """Build a medium from a value in the data.
+
+    If the value is a file path, the file is not opened until its folder is allowed.
     """
     is_file = isinstance(source, os.PathLike) or (
         isinstance(source, str)

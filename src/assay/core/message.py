@@ -52,7 +52,7 @@ Part = Text | Reasoning | Json | Image | Audio | Video | ToolCall | ToolResult
 @quick
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. `parts` is None where the model writes."""
+    """One turn of a conversation. If `parts` is None, the turn marks where the model's answer goes."""
 
     role: str
     parts: tuple[Part, ...] | None = None
@@ -65,7 +65,7 @@ class Message:
     ) -> "Message":
         """Build a message from strings, parts and media in the given order.
 
-        Without content, it marks where the model writes.
+        Without content, the message marks where the model's answer goes.
         """
         return cls(role, tuple(as_part(piece) for piece in content) or None)
 
@@ -102,7 +102,10 @@ class Message:
 
 
 def part_text(part: Part) -> str:
-    """Return the text of one part, a structured value as JSON; empty for media, reasoning and tool calls."""
+    """Return the text of one part, with a structured value as JSON.
+
+    Return an empty text for media, reasoning and tool calls.
+    """
     if isinstance(part, (Text, ToolResult)):
         return part.text
     if isinstance(part, Json):
@@ -189,7 +192,7 @@ def _medium(kind: str, source: object) -> Image | Audio | Video:
 
 
 def _with_parts(content: object) -> Part:
-    """Convert one element of a turn's content to a part. In a tool result, also convert the elements inside it."""
+    """Convert one item of a turn's content to a part. If the item is a tool result, convert its contents too."""
     if isinstance(content, ToolResult):
         parts = tuple(as_part(inner) for inner in content.parts)
         return ToolResult(content.call_id, parts, content.error)
@@ -226,7 +229,10 @@ def as_message(turn: object, *, default_role: str = "user") -> Message:
 
 
 def as_messages(value: object) -> tuple[Message, ...]:
-    """Convert the return value of a template to messages: a string is one user turn, a list several turns or parts."""
+    """Convert the return value of a template to messages.
+
+    A string is one user turn. A list holds several turns, or the parts of one turn.
+    """
     if isinstance(value, str):
         return (Message("user", (Text(value),)),)
     if isinstance(value, (Message, Mapping, Media)):
@@ -282,8 +288,9 @@ def _linked(part: Part, links: CallLinks) -> Part:
 def generation_role(messages: Sequence[Message]) -> str:
     """Return the role in which the model answers.
 
-    It is the role of the message without content, or else the role that ended the earlier rounds, or else `assistant`.
-    Results of tools end no round.
+    If a message has no content, its role is used. Otherwise it is the role that ended
+    the earlier rounds, such as `Answer`, and without earlier rounds `assistant`. Tool
+    results do not end a round.
     """
     for message in reversed(messages):
         if message.parts is None:
@@ -341,7 +348,7 @@ def render_parts(messages: Sequence[Message]) -> list[Part]:
 
 
 def written_parts(message: Message) -> list[Part]:
-    """Return a turn as texts and media, with each tool call as text on a separate line."""
+    """Return the content of a turn as texts and media. Each tool call becomes a line of text."""
     pieces: list[Part] = []
     for part in message.parts or ():
         if isinstance(part, Media):
@@ -408,7 +415,7 @@ def _plain_part(part: Mapping[str, Any]) -> str:
 
 
 def _without_media(part: Mapping[str, Any]) -> list[Any]:
-    """Return the contents of a tool result in a journal line, with `[image]` for each image."""
+    """Return the contents of a tool result from the journal, with a placeholder such as `[image]` for each medium."""
     texts = []
     for piece in part.get("content") or ():
         kind = piece.get("type")

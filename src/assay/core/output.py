@@ -20,7 +20,7 @@ from .tools import ToolCall
 MISSING = "missing_prediction"
 """Error kind for a sample without an answer in a predictions file. It is not an infrastructure error."""
 LIMIT = "limit"
-"""Key in `Output.details`: the limit (turns, calls, tokens, cost or seconds) that ended the sample."""
+"""Key in `Output.details` for the limit that ended the sample: turns, calls, tokens, cost or seconds."""
 INTERRUPTED = "interrupted"
 """Error kind if the user interrupted the run before a helper model gave a verdict."""
 
@@ -36,8 +36,9 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """Log-probability of one continuation, summed over its tokens, and whether it is
-    what greedy decoding produces.
+    """Log-probability of one continuation, summed over its tokens.
+
+    Also records whether greedy decoding would produce the continuation.
     """
 
     logprob: float
@@ -56,7 +57,7 @@ class Candidate:
     tokens: tuple[Token, ...] = ()
     token_ids: tuple[int, ...] = ()
     verbatim: bool = False
-    """True if marks such as `<think>` in the text belong to the answer, as with `think_tags=false`."""
+    """True if the text must not be searched for reasoning marks such as `<think>`, as with `think_tags=false`."""
 
     @property
     def text(self) -> str:
@@ -93,7 +94,7 @@ class Candidate:
 
     @property
     def answer_tokens(self) -> tuple[Token, ...]:
-        """The tokens of the answer, without those of the reasoning, which servers also report."""
+        """Tokens of the answer only. Servers also report the tokens of the reasoning."""
         if not self.has_reasoning:
             return self.tokens
         answer = self.text.strip()
@@ -108,10 +109,12 @@ class Candidate:
         return ()
 
     def separated(self, tags: ThinkTags = None) -> "Candidate":
-        """Return the same answer with the reasoning in its text as a separate part.
+        """Return the same answer with the reasoning moved from its text to a separate
+        part.
 
-        Verbatim text stays unchanged. If the server has already separated the reasoning, only a block of reasoning at
-        the start of the text is moved, because some servers leave one there.
+        Verbatim text is not changed. If the server already separated the reasoning,
+        only a block at the start of the text is moved, because some servers leave one
+        there.
         """
         parts = self.parts
         if self.verbatim or (not isinstance(tags, tuple) and self._is_plain_text()):
@@ -143,7 +146,7 @@ class Candidate:
         )
 
     def _is_plain_text(self) -> bool:
-        """Return True if the only part is a text without reasoning marks, which is the usual case."""
+        """Return True in the usual case: the only part is a text without reasoning marks."""
         if len(self.parts) != 1:
             return False
         part = self.parts[0]
@@ -152,7 +155,7 @@ class Candidate:
         return not may_hold_reasoning(part.text)
 
     def _without_leading_block(self) -> "Candidate":
-        """Return the answer with the reasoning at the start of its first text as a separate part."""
+        """Return the answer with the reasoning at the start of its first text moved to a separate part."""
         for index, part in enumerate(self.parts):
             if not isinstance(part, Text):
                 continue
@@ -224,11 +227,14 @@ class Output:
     usage: Usage | None = None
     seconds: float | None = None
     state: Any = None
-    """Opaque dialogue state, passed back with the next round. For scorers of a tool task: the state of its tools."""
+    """Opaque dialogue state of the model, passed back in the next round.
+
+    In a task with tools, scorers read the state of the tools here.
+    """
     error: ErrorInfo | None = None
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     rounds: tuple[Round, ...] = ()
-    """All rounds of a dialogue for scorers, this output last. Empty for a single question."""
+    """All rounds of a dialogue, for scorers. The last one is this output. Empty for a single question."""
 
     @classmethod
     def of(
@@ -279,7 +285,7 @@ class Output:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """All tool calls of the first candidate, in order; in a task with rounds, those of every round."""
+        """All tool calls of the first candidate, in order. In a task with several rounds, the calls of all rounds."""
         if self.rounds:
             return tuple(c for entry in self.rounds for c in entry.output.last_calls)
         return self.last_calls
@@ -306,7 +312,7 @@ class Output:
         return None
 
     def only(self, index: int) -> "Output":
-        """Return the output reduced to one candidate, for scorers that take one answer."""
+        """Return a copy of the output with only this candidate, for scorers that take one answer."""
         return replace(self, candidates=(self.candidates[index],))
 
     def separated(self, tags: ThinkTags = None) -> "Output":
@@ -326,7 +332,7 @@ def _has_reasoning(parts: tuple[Part, ...]) -> bool:
 
 
 def _joined_texts(parts: tuple[Part, ...]) -> list[Part]:
-    """Return the parts with adjacent texts joined, because reasoning may begin in one text and end in the next."""
+    """Return the parts with adjacent texts joined. A block of reasoning may start in one text and end in the next."""
     joined: list[Part] = []
     for part in parts:
         if joined and isinstance(part, Text) and isinstance(joined[-1], Text):
@@ -357,9 +363,10 @@ ANSWER_KINDS = ("text", "image", "audio", "video", "reasoning", "json", "calls")
 def as_output(value: object) -> Output:
     """Convert the return value of a user's model to an `Output`.
 
-    Text, a medium, or `{"text": …, "audio": …, "image": …}` is one candidate with all its parts; so is a list of
-    parts of different kinds. A list of answers of one kind, of such dictionaries or of `Candidate`s gives one
-    candidate each. Tool calls are `ToolCall`s, alone or in a list, or `{"calls": [{"name": …, "arguments": {…}}]}`.
+    One candidate with all parts: a text, a medium, `{"text": …, "audio": …, "image":
+    …}`, or a list of parts of different kinds. One candidate per item: a list of
+    answers of one kind, of such dictionaries, or of `Candidate`s. Tool calls are
+    `ToolCall`s, alone or in a list, or `{"calls": [{"name": …, "arguments": {…}}]}`.
     """
     if isinstance(value, Output):
         return value
@@ -380,9 +387,11 @@ def as_output(value: object) -> Output:
 
 
 def is_mixed(value: object) -> bool:
-    """Return True if a list holds the parts of one answer: tool calls, or parts of different kinds.
+    """Return True if a list holds the parts of a single answer: tool calls, or parts of
+    different kinds.
 
-    Lists with a `Candidate`, an `Output` or a dictionary of several parts are lists of answers.
+    A list that contains a `Candidate`, an `Output` or a dictionary of parts holds
+    several answers.
     """
     if not isinstance(value, (list, tuple)):
         return False

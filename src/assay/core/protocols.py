@@ -30,7 +30,9 @@ class Meter:
     begun: int = 0
     """Number of requests sent to the model."""
     ended: float = 0.0
-    """Number of requests finished; a partly finished one adds a fraction. 0 if the model does not report it."""
+    """Number of finished requests. A partly finished request counts as a fraction. 0 if
+    the model does not report this.
+    """
     tokens: int = 0
     """Number of tokens processed, input and output. 0 if the model does not report it."""
     _batch: int = 0
@@ -38,7 +40,7 @@ class Meter:
 
     @contextmanager
     def batch(self, size: int) -> Iterator[None]:
-        """Count a batch as finished if the block succeeds, and not if it raises."""
+        """Context manager that counts a batch as finished, unless its block raises."""
         before = self.ended
         whole = 0
         self._batch = size
@@ -49,7 +51,7 @@ class Meter:
             self.ended = before + whole
 
     def advance(self, share: float) -> None:
-        """Record the share of the batch that is done, from 0 to 1."""
+        """Count a further share of the current batch as done, such as 0.25."""
         self.ended += share * self._batch
 
 
@@ -66,7 +68,7 @@ class DatasetExtras(Protocol):
     """Function that converts the located data to samples, for datasets that are not a single file."""
 
     def reading_from(self, data: str | None) -> object:
-        """Return the same dataset read from the path in `--data`, for datasets that user code reads."""
+        """Return the same dataset, but read from the path in `--data`. For datasets that user code reads."""
 
 
 class Template(Protocol):
@@ -78,7 +80,7 @@ class Template(Protocol):
 
     @property
     def next_turn(self) -> Callable[..., Any] | None:
-        """The `next(sample, turns)` function of a dialogue template, or else None."""
+        """Return the `next(sample, turns)` function of a dialogue template. Return None for other templates."""
 
     def __call__(self, sample: Sample) -> Prompt: ...
 
@@ -87,7 +89,7 @@ class TemplateExtras(Protocol):
     """Optional members of a template."""
 
     is_whole: bool
-    """True if the template's prompts are complete, so that the run adds no system message."""
+    """True if prompts of the template must be sent as they are, without an added system message."""
 
 
 @runtime_checkable
@@ -111,7 +113,7 @@ class Model(Protocol):
 
 
 class ModelExtras(Protocol):
-    """Optional members of a model, each of which the runner looks up separately."""
+    """Optional members of a model. A model may define any of them; the runner checks for each one."""
 
     batch_size: int | None
     """Requests per batch, if the run does not set it."""
@@ -126,13 +128,13 @@ class ModelExtras(Protocol):
     likelihood_fix: str
     """Advice for users on how to get likelihoods from this model if its settings disable them."""
     media_fixes: Mapping[str, str]
-    """Advice for users on how to make the model accept a kind of medium whose library is missing, by kind."""
+    """Advice for users if the library for a kind of medium is missing. The key is the kind, such as `audio`."""
     preflight_loads: bool
-    """True if `preflight` needs the weights, so that they are loaded first."""
+    """True if `preflight` needs the weights. They are then loaded before it is called."""
     think_tags: ThinkTags
     """How the model marks reasoning in its text. If not set, all known forms are recognised."""
     prompts_tools: bool
-    """True if tools are written into the prompt as text, which the protocol id then indicates."""
+    """True if tools are written into the prompt as text. The protocol id then shows this."""
     whole_dialogues: bool
     """True if the model receives a whole dialogue and runs its rounds itself."""
     written: Mapping[str, Any]
@@ -159,9 +161,10 @@ class ModelExtras(Protocol):
         """Raise if a scorer's helper model cannot start. Called before any model is loaded."""
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return the error if a request to the model cannot contain the whole prompt, or else None.
+        """Return an error if the whole prompt does not fit into one request, otherwise
+        None.
 
-        A refused prompt is not sent.
+        A prompt with an error is not sent.
         """
 
     def preflight(
@@ -172,7 +175,7 @@ class ModelExtras(Protocol):
         """Yield faults in how the prompt is rendered, such as a doubled beginning-of-sequence token."""
 
     def write_under(self, folder: Path) -> None:
-        """Write the model's additional files into the run folder from now on."""
+        """Set the run folder in which the model writes its additional files."""
 
 
 @runtime_checkable
@@ -180,12 +183,12 @@ class Reporting(Protocol):
     """A model that reports its progress within a batch."""
 
     def report_to(self, meter: Meter) -> None:
-        """Add further progress to `ended` and `tokens` of this meter."""
+        """From now on, add progress within a batch to the fields `ended` and `tokens` of this meter."""
 
 
 @runtime_checkable
 class Noting(Protocol):
-    """A model that adds notes on how its answers were computed to the notes of a run."""
+    """A model that adds notes to a run, such as how its answers were computed."""
 
     def run_notes(self) -> Iterable[str]:
         """Return lines to add to the notes of a run."""
@@ -212,12 +215,12 @@ class SizedByMemory(Protocol):
     """A local model that can choose its batch size from the free memory of its device."""
 
     def fit_memory(self) -> str:
-        """Set the batch size from the memory that is free after loading, and return a description of the choice."""
+        """Set the batch size according to the free memory after loading. Return a description of the choice."""
 
 
 @runtime_checkable
 class DescribesEngine(Protocol):
-    """A local model that more than one implementation can run."""
+    """A local model with several implementations, such as inference libraries, to choose from."""
 
     def describe_engine(self) -> str:
         """Load the model, and return in words which implementation generates its answers and why."""
@@ -232,7 +235,9 @@ class OnDevice(Protocol):
 
 @runtime_checkable
 class AnswersById(Protocol):
-    """A model that looks up recorded answers by sample id, so that two samples with one prompt may have two answers."""
+    """A model that looks up recorded answers by sample id. Two samples with the same
+    prompt may have different answers.
+    """
 
     @property
     def key_identity(self) -> Mapping[str, Any]:
@@ -244,13 +249,13 @@ class AnswersById(Protocol):
         epoch: int,
         round: int,
     ) -> Mapping[str, Any]:
-        """Return the values besides the prompt on which the answer depends.
+        """Return values other than the prompt that determine the answer.
 
-        These values become part of the request and its key.
+        They become part of the request and its key.
         """
 
     def ids(self) -> Mapping[str, int]:
-        """Return the number of recorded answers for each sample id."""
+        """Return how many answers are recorded for each sample id."""
 
 
 class ConversationStopped(Exception):
@@ -264,7 +269,8 @@ class Conversation(Protocol):
     """Resources used by the exchanges so far, as counted by `tooling.limits.Used`."""
 
     async def ask(self, prompt: Prompt) -> tuple[int, Output]:
-        """Send a prompt, and return the index of this exchange, from 0, and the answer.
+        """Send a prompt to the model. Return the index of this exchange, starting at 0,
+        and the answer.
 
         Raise `ConversationStopped` if the run was stopped.
         """
@@ -284,7 +290,7 @@ class AsksThroughRun(Protocol):
     inner: Model
 
     def use(self, conversations: Conversations) -> None:
-        """Set the conversations through which the inner model is called from now on."""
+        """Set the conversations through which later requests call the inner model."""
 
     def plan_lines(self) -> Sequence[str]:
         """Return lines for users about the agent, to print before the run."""
@@ -306,7 +312,7 @@ class ScorerExtras(Protocol):
     requires: Sequence[Any]
     """Required libraries as `Requirement`s, checked before the run."""
     reads: Sequence[str]
-    """Kinds of content that the scorer needs: text, image, audio, video, answer, likelihood, logprobs, target."""
+    """Kinds of content that the scorer needs, such as text, image, answer, likelihood, logprobs or target."""
     blocking: bool
     """True for a slow scorer, which runs in a separate thread."""
     whole_output: bool
@@ -314,11 +320,11 @@ class ScorerExtras(Protocol):
     summarizers: Sequence[Any]
     """Default summarizers, if the task sets none; otherwise the mean is used."""
     higher_is_better: bool | Mapping[str, bool]
-    """True if larger values are better; one value for all, or a mapping by name."""
+    """True if larger values are better: one value for all metrics, or a mapping from metric names."""
     bounds: tuple[float, float] | Mapping[str, tuple[float, float] | None] | None
-    """Lowest and highest value; one pair for all values, or a mapping by name. None if unlimited."""
+    """Lowest and highest value: one pair for all metrics, or a mapping from metric names. None if unlimited."""
     best_mark: float
-    """The grade of a perfect answer, for a judge. The run uses it to test the judge."""
+    """For a judge, the grade of a perfect answer. The run tests the judge with it."""
     role: str
     """The role of the model that a judge calls."""
     normalize: str
@@ -329,18 +335,28 @@ class ScorerExtras(Protocol):
     The run then reports answers that differ from the target only in spelling.
     """
     keeps_unicode_form: bool
-    """True if the official rule compares characters unchanged. The run then reports differing Unicode forms."""
+    """True if the official rule compares characters without Unicode normalization.
+
+    The run then reports answers whose Unicode form differs from the target's.
+    """
     measures_transcripts: bool
-    """True if answers should repeat the reference, so that a copied reference is not reported as leaked."""
+    """True if a correct answer repeats the reference, as in a transcript.
+
+    The run then does not report repeated references as leaked.
+    """
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> object:
-        """Return metrics of a whole set of outputs, such as a distance between two sets of images.
+        """Score a whole set of outputs at once and return metrics, such as a distance
+        between two sets of images.
 
-        Replaces `__call__`.
+        The run calls this method instead of `__call__`.
         """
 
     def in_run(self, cell: object, writer: object) -> object:
-        """Return a copy bound to a run, task and model, for scorers that write files or call judges themselves."""
+        """Return a copy of the scorer for one task and model of a run.
+
+        For scorers that write files or call judges themselves.
+        """
 
 
 class Summarizer(Protocol):
@@ -364,9 +380,12 @@ class SummarizerExtras(Protocol):
     """Optional members of a summarizer."""
 
     pools: bool
-    """True if the summarizer uses every repeat of a sample separately, so that no reducer is applied first."""
+    """True if the summarizer gets every repeat of a sample separately, instead of one value from a reducer."""
     applies_weights: bool
-    """True if the summarizer weights rows. Otherwise its metrics are flagged if rows have weights."""
+    """True if the summarizer takes weights of rows into account.
+
+    If it does not and rows have weights, its metrics are flagged.
+    """
     function: Callable[..., Any] | None
     """The user's original function, if the summarizer was adapted from one."""
 
@@ -385,7 +404,7 @@ class SummaryContext:
     bounds: tuple[float, float] | None = (0.0, 1.0)
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     scale: ValueScale | None = None
-    """Direction and bounds of the scorer's values by name. None if all values share them."""
+    """Direction and bounds of each of the scorer's values. None if all values have the same."""
     beside: "Mapping[str, Sequence[ScoreRecord]]" = field(default_factory=lambda: EMPTY)
     """The score records of all scorers of the task, for metrics computed from several scorers."""
 
@@ -402,7 +421,7 @@ class SummaryContext:
         )
 
     def as_share(self) -> "SummaryContext":
-        """Return a copy for a metric between 0 and 1 for which higher is better."""
+        """Return a copy for a metric that is a share: from 0 to 1, higher is better."""
         return replace(
             self,
             higher_is_better=True,

@@ -80,7 +80,11 @@ LEADING_WORDS = (
     # Open WebUI
     ('<details type="reasoning"', "</details>"),
 )
-"""Pairs of phrases around reasoning. They are recognised only if the first begins the text and the second follows."""
+"""Pairs of phrases that open and close reasoning.
+
+A pair counts only if the text starts with its first phrase and the second follows
+later.
+"""
 
 _PREFIXED = "|".join(PREFIXED_NAMES)
 _NAME = rf"(?:{'|'.join(TAG_NAMES)}|[a-z][a-z\d]{{0,15}}[_:](?:{_PREFIXED}))"
@@ -93,7 +97,7 @@ _CLOSING_NAME = rf"(?:/\s?[|｜]?{_NAME}|{_NAME}_end|end[_▁]of[_▁]{_NAME})"
 _CLOSING_TAG = rf"<[|｜]?\s?{_CLOSING_NAME}\s?[|｜]?>"
 _FIRST_CHARACTERS = ("<", "[", "◁")
 _FINAL_WORDS = ("[BEGIN FINAL RESPONSE]", "<|im_start|>answer")
-"""Phrases between reasoning and answer that are recognised even if no opening phrase begins the text (Apriel, s1)."""
+"""Phrases that end the reasoning, even if the text has no opening phrase (Apriel, s1)."""
 _FIRST_WORDS = tuple(opening for opening, _ in LEADING_WORDS)
 
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
@@ -114,7 +118,9 @@ _ANSWER_BOUNDS = re.compile(
 _RESPONSE_TAG = re.compile(
     r"\s*<response>(.*)</response>\s*", re.IGNORECASE | re.DOTALL
 )
-"""Matches a text that is one `<response>` element, as Granite and ERNIE write an answer after their reasoning."""
+"""Matches a text that consists of one `<response>` element. Granite and ERNIE write
+answers this way after reasoning.
+"""
 _UNSEEN = "\ufeff\u200b-\u200f\u2060\u2066-\u2069\u00ad"
 # "<s>", "<|assistant|>", "<|im_start|>assistant", "assistant\n", "<｜begin▁of▁sentence｜>", a byte order mark
 _BEFORE_TEXT = re.compile(
@@ -201,9 +207,10 @@ def answer_of(text: str) -> str:
 
 
 def unread_marks_of(answer: str) -> tuple[str, str] | None:
-    """Return the marks at the start of an answer that look like marks of reasoning but were not removed.
+    """Return the opening and closing mark of a block at the start of an answer that
+    looks like unrecognised reasoning.
 
-    They must be closed and have text after them: `<plan>…</plan>42`.
+    The block must be closed and text must follow: `<plan>…</plan>42`.
     """
     for mark in _THOUGHT_MARK.finditer(answer[:_BEGINNING]):
         closing = f"{mark['open']}/{mark['name']}{mark['close']}"
@@ -214,9 +221,10 @@ def unread_marks_of(answer: str) -> tuple[str, str] | None:
 
 
 def opening_mark_of(prompt: str) -> str:
-    """Return the opening mark at the end of a prompt, with the space after it; empty if there is none.
+    """Return the opening mark with which a prompt ends, including the space after it.
+    Return an empty text without one.
 
-    The answer to such a prompt begins inside the reasoning.
+    The answer to such a prompt starts inside the reasoning.
     """
     tail = prompt[-80:]
     for mark in (*_known_marks().finditer(tail), *_CHANNEL.finditer(tail)):
@@ -290,7 +298,10 @@ def _separate_blocks(
     *,
     anywhere: bool = False,
 ) -> Separated | None:
-    """Separate the blocks between opening and closing marks: with `anywhere`, also closed ones inside a line."""
+    """Separate blocks of reasoning between opening and closing marks from the answer.
+
+    Blocks in the middle of a line count only if `anywhere` is set.
+    """
     first = marks.search(text)
     if first is None:
         return None
@@ -325,7 +336,9 @@ class _BlockReader:
         """Start and end of an opening mark inside a line. It counts only if a closing mark follows."""
 
     def skip_special_tokens(self, first: re.Match[str]) -> None:
-        """Skip invisible characters and special tokens at the start, if nothing else comes before the first mark."""
+        """Skip invisible characters and special tokens at the start of the text if the
+        first mark directly follows them.
+        """
         before = _BEFORE_TEXT.match(self.text)
         if before is not None and before.end() == first.start():
             self.start = first.start()
@@ -388,8 +401,10 @@ class _BlockReader:
         return position == self.start or self.text[position - 1] == "\n"
 
     def _may_open(self, position: int) -> bool:
-        """Return True if a mark inside a line opens a block, provided that a closing
-        mark follows: "Sure! <think>".
+        """Return True if a mark in the middle of a line may open a block: "Sure!
+        <think>".
+
+        The block counts only if a closing mark follows.
         """
         if self.anywhere or self.has_reasoning:
             return True
@@ -416,7 +431,7 @@ class _BlockReader:
         self.has_reasoning = True
 
     def _drop_last(self, mark: re.Match[str]) -> None:
-        """Remove a closing mark at the end of the text, if no reasoning is open."""
+        """Remove a closing mark at the end of the text that closes nothing."""
         self.answers.append(self.text[self.start : mark.start()])
         self.start = len(self.text)
 
@@ -481,7 +496,7 @@ def _continues_channel(
     before: str,
     channel: re.Match[str],
 ) -> bool:
-    """Return True if the text before the first channel mark belongs to a channel that the prompt opened."""
+    """Return True if the text before the first channel mark continues a channel that the prompt opened."""
     if _CHANNEL_END.search(before) or channel[0].startswith("<|start|>"):
         return True
     return _is_final(channel) and channel[0].endswith("<|message|>")

@@ -50,7 +50,7 @@ class OutputRecord:
     tools: Sequence[Mapping[str, Any]] = ()
     """Tools that the prompt offered. Recorded in the first round only."""
     follows: bool = False
-    """True if `prompt` has only the messages after those of the previous round; see `whole_prompts`."""
+    """True if `prompt` contains only the new messages since the previous round. See `whole_prompts`."""
     kind: str = "output"
 
     @property
@@ -86,7 +86,9 @@ class ScoreRecord:
     kind: str = "score"
 
     def with_values(self, values: Mapping[str, float | None]) -> "ScoreRecord":
-        """Return a copy with other values. Written without `replace()`, because it runs for every record."""
+        """Return a copy with other values. It is faster than `replace()`, which matters
+        because it runs for every record.
+        """
         return ScoreRecord(
             self.task,
             self.model,
@@ -116,11 +118,12 @@ class ScoreRecord:
 
 
 CUT_ANSWERS = "cut_answers"
-"""Key in `Result.details`: the number of scored answers that `max_tokens` had cut."""
+"""Key in `Result.details`: how many of the scored answers `max_tokens` cut off."""
 
 FLOOR = "floor"
-"""Key in `Result.details` for the floor, with `value` and `agent`: the score of an idle
-agent, or the chance level.
+"""Key in `Result.details` for the floor, a mapping with `value` and `agent`.
+
+The value is the score of an agent that does nothing, or the chance level.
 """
 
 
@@ -311,7 +314,7 @@ def _finite(number: float) -> float | str:
 
 
 def _answer_part(part: Part) -> dict[str, Any]:
-    """Return a part of an answer as JSON. For a medium this includes its size, which request keys leave out."""
+    """Return a part of an answer as JSON. The size of a medium is included, although request keys leave it out."""
     if isinstance(part, Media):
         return {**part_to_plain(part), **part.facts}
     return part_to_plain(part)

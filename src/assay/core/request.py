@@ -38,9 +38,12 @@ _NUMBERS: Mapping[str, tuple[float, float]] = {
 }
 """Smallest and largest value of each numeric option. Infinite values are not allowed."""
 _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
-"""Options that services accept from -2 to 2. Checked when users set them, not when code builds a request."""
+"""Options that services accept only from -2 to 2.
+
+The range is checked for values from users, but not for requests built by code.
+"""
 _ABOVE_LEAST = frozenset({"repetition_penalty"})
-"""Options that must be greater than their smallest value."""
+"""Options that must be greater than the minimum; the minimum itself is not allowed."""
 _COUNTS = {"n": 1, "max_tokens": 1, "logprobs": 0, "top_k": -1}
 """Integer options and the smallest value of each. Some services use -1 to turn `top_k` off."""
 _WORDS = {
@@ -48,10 +51,10 @@ _WORDS = {
     "response_format": ("json", "text", "json_object"),
 }
 _LASTING = frozenset({str, int, float, bool, type(None)})
-"""Immutable types. The part of a key that consists of such values can be cached."""
+"""Immutable types. If all values in a part of the key have such a type, the part can be cached."""
 _APART = 2**16
 _SEEDS = 2**31 - _APART
-"""Upper limit of seeds, so that a service may add 1 for each candidate and stay below 2**31."""
+"""Upper limit of seeds. Services may add 1 per candidate, and the sum must stay below 2**31."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +234,10 @@ class Request:
     id: str = ""
     """Sample id, for logs. Models must not depend on it."""
     draw: str = ""
-    """Text from which the random numbers of the candidates are derived; see `seeds_of`.
+    """Text from which the random numbers of the candidates are derived. See `seeds_of`.
 
-    A request that belongs to no sample has none; its prompt, seed and repeat index are used instead.
+    Empty if a request belongs to no sample. Then the prompt, seed and repeat index are
+    used.
     """
     think_tags: ThinkTags = None
     """How reasoning is marked in the answer. Not every model uses it."""
@@ -271,7 +275,7 @@ def seeds_of(
 
 
 def repeated(seed: int, repeat: int) -> int:
-    """Return the seed for one repeat. No two repeats share a candidate seed."""
+    """Return the seed for one repeat. Candidates of different repeats never have the same seed."""
     return seed + repeat * _APART
 
 
@@ -291,7 +295,7 @@ class KeyMaker:
         request: Request,
         previous: str = "",
     ) -> str:
-        """Return the key of a request. `previous` is the key of the round before it in a dialogue."""
+        """Return the key of a request. In a dialogue, `previous` is the key of the previous round."""
         return self.key_of(
             request.prompt,
             request.options,
@@ -396,7 +400,10 @@ class KeyMaker:
 
 
 def _may_draw(prompt: Prompt, options: GenerateOptions) -> bool:
-    """Return True if the answer may be sampled. If not, samples with equal prompts share a cached answer."""
+    """Return True if the answer may be drawn at random.
+
+    Otherwise it is deterministic, and samples with equal prompts share a cached answer.
+    """
     if prompt.continuations is not None or prompt.rolling:
         return False
     return options.temperature != 0 or prompt.produces != ("text",)

@@ -30,14 +30,14 @@ REFERENCE_COLUMNS = ("references", "reference", "answers")
 """Columns that may hold a reference answer for each round of a dialogue. The first existing one is used."""
 
 CHOICE_ORDER = "choice_order"
-"""Field of a sample with shuffled options: their original letters in the displayed order, such as `CABD`."""
+"""Sample field, set if the options were shuffled: their original letters in the displayed order, such as `CABD`."""
 ORIGINAL_LETTER = "original_letter"
-"""Key in `Score.details`: the chosen option's letter in the data, if options were shuffled."""
+"""Key in `Score.details`, set if the options were shuffled: the original letter of the chosen option."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """A target with several required parts. Any entry of a tuple satisfies its part."""
+    """A target that requires several parts. If a part is a tuple, any one of its texts is enough."""
 
     parts: tuple[str | tuple[str, ...], ...]
 
@@ -48,7 +48,7 @@ class Sample:
     """One question for a model, with everything needed to score the answer."""
 
     id: str
-    """Stable between runs. The store joins records by it."""
+    """Must be the same in every run. The store joins records by this id."""
     input: str | tuple[Message, ...] = ""
     """The question as text, or as messages."""
     target: Any = None
@@ -75,7 +75,10 @@ class Sample:
     """Tools of the row, besides those of the task."""
 
     def named(self, id: str) -> "Sample":
-        """Return a copy of the sample with another id. Faster than `replace()`, because it runs for every row."""
+        """Return a copy of the sample with another id.
+
+        It is faster than `replace()`, which matters because it runs for every row.
+        """
         return Sample(
             id,
             self.input,

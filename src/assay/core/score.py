@@ -74,7 +74,10 @@ class Score:
 
 
 def named_values(score: Score, scorer: str) -> dict[str, float]:
-    """Return the values of a score as stored in records: one under the scorer's name, several as `scorer.name`."""
+    """Return the values of a score by their names in records.
+
+    A single value has the scorer's name. Several values are named `scorer.name`.
+    """
     value = score.value
     if isinstance(value, Mapping):
         return {f"{scorer}.{name}": number for name, number in value.items()}
@@ -107,9 +110,9 @@ SHARE: Bounds = (0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class ValueScale:
-    """The direction and the bounds of a scorer's values.
+    """Whether higher values of a scorer are better, and their bounds.
 
-    `directions` and `ends` hold the exceptions for individual values, by name.
+    `directions` and `ends` contain the values, by name, that differ from this.
     """
 
     higher_is_better: bool = True
@@ -155,7 +158,10 @@ class ValueScale:
 
     @property
     def worst(self) -> float | None:
-        """The worst possible value; if no bounds are known, 0 if higher is better and None otherwise."""
+        """The worst possible value.
+
+        If the bounds are unknown, it is 0 if higher is better, otherwise None.
+        """
         if self.bounds is not None:
             if self.higher_is_better:
                 return self.bounds[0]

@@ -36,7 +36,7 @@ _KEY = re.compile(
     + _AFTER_SCHEME
 )
 _KNOWN = r"(?!\[redacted|\$\{env:)"
-"""Lookahead that excludes redacted text and references to environment variables."""
+"""Excludes text that is already redacted, and references to environment variables."""
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s?#\"']+(?=@)")
 # "?api_key=abcdefgh", "&access_token=abcdefgh", "&signature=abcdefgh"
 _MEMBER = r"[?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)="
@@ -60,7 +60,10 @@ _BEARER = re.compile(
 )
 _UP_TO = re.compile(r"[^\s\"'(),;]*\Z")
 _FROM = re.compile(r"[^\s\"'(),;]*")
-"""The characters between a match and the next space, quote or bracket. With the match they may form a file path."""
+"""Matches the characters up to the next space, quote or bracket.
+
+They may belong to a file path that contains the match.
+"""
 
 
 def has_known_form(text: str) -> bool:
@@ -73,8 +76,9 @@ def without_forms(
     hide: Callable[[str], str],
     is_file: Callable[[str], bool] | None = None,
 ) -> str:
-    """Replace each key of a known service in a text by `hide(key)`, unless it is part
-    of a path that `is_file` accepts.
+    """Replace each service key in a text with `hide(key)`.
+
+    A key inside a path that `is_file` accepts is kept.
     """
 
     def replaced(key: re.Match[str]) -> str:
@@ -107,7 +111,7 @@ def hidden_forms(
     mark: str,
     hidden: re.Pattern[str],
 ) -> str:
-    """Remove passwords in URLs, keys in query strings and secret headers from a message."""
+    """Replace passwords in URLs, keys in query strings and secret headers in a message with `mark`."""
     if "://" in text:
 
         def hide_user(user: re.Match[str]) -> str:
@@ -126,7 +130,10 @@ def hidden_forms(
 
 @lru_cache(maxsize=64)
 def forms_of(secrets: frozenset[str]) -> tuple[str, ...]:
-    """Return all spellings of the secrets, longest first, because one may be a prefix of another."""
+    """Return all spellings of the secrets, such as URL-encoded ones.
+
+    The longest come first, because one may be a prefix of another.
+    """
     forms: set[str] = set()
     for secret in secrets:
         forms |= _spellings(secret)

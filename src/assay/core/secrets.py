@@ -77,9 +77,9 @@ _PLAIN_MEMBER = re.compile(r"|true|false|[\d.]+|\d{4}-\d\d-\d\d[\w-]*", re.IGNOR
 
 T = TypeVar("T")
 Hide = Callable[[str, bool], str]
-"""Function that returns the replacement for a secret.
+"""A function that returns the text to use instead of a secret.
 
-Its second argument is True if the value is certainly a secret.
+Its arguments are the secret, and whether the value is certainly one.
 """
 
 
@@ -92,9 +92,11 @@ def redact_options(options: T) -> T:
 
 
 def secrets_of(options: object) -> dict[str, bool]:
-    """Return the secrets among options, each with True if its option's name or its form proves that it is secret.
+    """Return the secrets in options. Each maps to True if its option name or its format
+    proves that it is secret.
 
-    Values named by a reference or by an option such as `api_key_env` are included.
+    This includes environment variables that are referenced, also by options such as
+    `api_key_env`.
     """
     secrets: dict[str, bool] = {}
 
@@ -121,7 +123,10 @@ _changes = 0
 
 
 def remember(secrets: Mapping[str, bool] | Iterable[str]) -> None:
-    """Remember texts to redact in this process. In a mapping, False marks a text that may not be a secret."""
+    """Add texts to the secrets that this process redacts.
+
+    In a mapping, False marks a text that may not be a secret.
+    """
     global _changes
     for secret, is_sure in (
         secrets if isinstance(secrets, Mapping) else dict.fromkeys(secrets, True)
@@ -156,8 +161,9 @@ def variable(name: str) -> str | None:
 
 
 def fill_references(value: T, what: str) -> T:
-    """Replace each `${env:NAME}` by the environment variable. `what` names the value in
-    the error for a missing variable.
+    """Replace each `${env:NAME}` with the value of the environment variable.
+
+    `what` describes the text in the error for a missing variable.
     """
 
     def found(match: re.Match[str]) -> str:
@@ -223,19 +229,19 @@ def without(
     text: str,
     secrets: Iterable[str] = (),
 ) -> str:
-    """Remove remembered secrets, `secrets`, and anything in the form of a secret from a message."""
+    """Remove all secrets from a message: remembered ones, those in `secrets`, and texts that look like one."""
     long_enough = {secret for secret in secrets if len(secret) >= SHORTEST}
     long_enough |= {secret for secret in _is_given if len(secret) >= SHORTEST_WORD}
     return scrub(redact_secrets(text, long_enough | secrets_of_environment()))
 
 
 def scrub(text: str) -> str:
-    """Remove anything in the form of a secret from a message: service keys, passwords in URLs, secret headers."""
+    """Remove texts that look like secrets from a message: service keys, passwords in URLs, secret headers."""
     return without_keys(hidden_forms(text, MARK, HIDDEN))
 
 
 def without_keys(text: str) -> str:
-    """Remove anything in the form of a known service's key from a text. File names stay."""
+    """Remove texts that look like a known service's key. Names of existing files stay."""
     return without_forms(text, lambda _: MARK, os.path.exists)
 
 
@@ -323,7 +329,10 @@ def _in_text(text: str, hide: Hide) -> str:
 
 
 def _redact_url(url: str, hide: Hide) -> str:
-    """Redact the password, the query and keys in the path of a URL, or of a local path with `?` options."""
+    """Redact secrets in a URL: the password, the query, and keys in the path.
+
+    A local path followed by `?` options is accepted too.
+    """
     scheme, mark, rest = url.partition("://")
     is_local = not mark
     if is_local:

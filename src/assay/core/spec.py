@@ -96,11 +96,13 @@ def _from_text(
 
 
 def scalar(text: str) -> object:
-    """Return the value that a text stands for: a boolean, None for `null`, a number, JSON in brackets, or itself.
+    """Convert a text to the value it represents: a boolean, None for `null`, a number,
+    or JSON in brackets.
 
-    A number is read only if writing it again gives the same text: `0012`, `12e4567`, `nan` and `1.10` stay text,
-    since they may be a revision or a name. `none` also stays text. If a component's annotation accepts a number or
-    None, `registry.fit_options` converts such texts.
+    Any other text is returned unchanged. A number counts only if printing it gives the
+    same text. So `0012`, `12e4567`, `nan` and `1.10` stay text, because they may be a
+    revision or a name. `none` stays text too. If a component's annotation accepts a
+    number or None, `registry.fit_options` converts such texts.
     """
     lowered = text.strip().lower()
     if lowered in ("true", "false"):

@@ -10,11 +10,11 @@ from .sample import EMPTY
 
 @dataclass(frozen=True, slots=True)
 class Fewshot:
-    """Solved examples before the question. The evaluated questions do not depend on the number of shots."""
+    """Few-shot examples before the question. The number of shots does not change which questions are evaluated."""
 
     num: int = 0
     source: Any = None
-    """The source of shots: a path, rows, or None for the task's own data (a sample is never its own shot)."""
+    """Where shots come from: a path, rows, or None for the task's own data. A sample is never its own shot."""
     split: str | None = None
     pick: Any = "random"
     """`first`, `random`, `sequential`, `similar`, or a function `(sample, pool, num, rng) -> samples`."""
@@ -25,7 +25,7 @@ class Fewshot:
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """Source of a shipped benchmark's rows: `--data` and `$ASSAY_DATA` first, then the hub."""
+    """Where to find a benchmark's rows. `--data` and `$ASSAY_DATA` are searched first, then the hub."""
 
     hub: str = ""
     """Hugging Face id, as `org/name`."""
@@ -43,7 +43,7 @@ class DataSource:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One way to measure a task: a prompt, scorers, and the abilities that the model needs."""
+    """One way to obtain answers for a task, such as generated text or likelihoods. See the glossary."""
 
     name: str
     """Name that becomes part of the protocol id: `letter_likelihood`, `text_likelihood`, `first_token`, `letter`."""
@@ -94,13 +94,13 @@ class Task:
     tags: tuple[str, ...] = ()
     """Columns for which the result is broken down."""
     subset: str = ""
-    """Tag value of the samples to keep, in the form used in a task's name: `high_school_biology`."""
+    """Tag value of the samples to keep, written as in task names: `high_school_biology`."""
     cluster: str | None = None
     """The column that groups dependent samples."""
     roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """Free roles mapped to chat roles, for models that accept chat only."""
     history: str = "model"
-    """Answers from which a dialogue continues: the `model`'s own or the `reference` ones."""
+    """Which answers the history of a dialogue contains: the `model`'s own, or the `reference` answers."""
     measures: tuple[Any, ...] = ()
     """Measures of the task, best first: each a `Measure`, or the name of a standard one.
 
@@ -148,7 +148,7 @@ class Task:
         repr=False,
         compare=False,
     )
-    """True if the task was written for another toolkit, whose own code reads the run settings."""
+    """True if the task was written for another toolkit. The toolkit's own code reads the run settings."""
     origin: "Task | None" = field(
         default=None,
         repr=False,

@@ -13,7 +13,7 @@ from typing import Any
 
 
 class _Nothing(BaseException):
-    """A harmless exception that `_clear_flag` raises and catches in a separate thread."""
+    """A harmless exception. `_clear_flag` raises and catches it in a temporary thread."""
 
 
 def raise_in(
@@ -34,9 +34,10 @@ def take_back(thread: int) -> None:
 def _clear_flag() -> None:
     """Clear the interpreter's flag that some thread has a pending exception.
 
-    Otherwise the flag stays set as long as that thread is blocked, and meanwhile Python 3.11 never ends a loop that a
-    debugger or a coverage tool traces. Only a thread that receives such an exception clears the flag, so this
-    function raises one in a temporary thread. No pending exception is lost: a thread checks for one whenever it
+    The flag stays set while the target thread is blocked. Meanwhile, Python 3.11 never
+    ends a loop that a debugger or a coverage tool traces. Only a thread that receives
+    such an exception clears the flag, so this function raises one in a temporary
+    thread. No pending exception is lost, because a thread checks for one whenever it
     releases the interpreter lock.
     """
     thread = threading.Thread(target=_raise_and_catch)
@@ -70,7 +71,7 @@ def deliver_to(
     settle: Callable[[Any], None],
     value: object,
 ) -> None:
-    """Set the result of a future in another event loop, by calling `settle` there."""
+    """Set the result of a future that belongs to another event loop. `settle` is called in that loop."""
 
     def deliver() -> None:
         if not future.done():

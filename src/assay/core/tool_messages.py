@@ -38,12 +38,12 @@ RESULT_TURNS = frozenset({"tool", "function"})
 _HERMES_CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 _HERMES_RESULT = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
 _UNLINKED = "\x00"
-"""First character of a result's id if the id holds the function's name instead of the call's id."""
+"""Marks a result whose id is the function's name, because the id of its call is not known yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolTurn:
-    """The contents of a turn with calls or results, before texts and media are converted to parts."""
+    """The contents of a turn with tool calls or results. Texts and media are not converted to parts yet."""
 
     role: str
     contents: tuple[Any, ...]
@@ -212,7 +212,11 @@ def _gemini_part(piece: Mapping[str, Any]) -> ToolCall | ToolResult | None:
 
 
 def _gemini_result(response: object) -> tuple[Any, ...]:
-    """Return the contents of a response: the text under its only key, or else the whole object as JSON."""
+    """Return the contents of a Gemini function response.
+
+    If its only key is `result` or `output` and the value is a text, return the text.
+    Otherwise return the whole object as JSON.
+    """
     if isinstance(response, Mapping) and len(response) == 1:
         only = next(iter(response.values()))
         if isinstance(only, str) and next(iter(response)) in ("result", "output"):

@@ -99,7 +99,7 @@ class ToolResult:
 
 
 def part_words(part: object) -> str:
-    """Return the text of one part of a result, a structured value as JSON; empty for media."""
+    """Return the text of one part of a tool result, with a structured value as JSON. Empty for media."""
     if hasattr(part, "value"):
         return json.dumps(
             part.value,
@@ -213,7 +213,7 @@ def _read_tool(entry: Mapping[str, Any]) -> Tool:
 SCHEMA_KEYWORDS = frozenset(
     {"properties", "$ref", "anyOf", "oneOf", "allOf", "additionalProperties"}
 )
-"""Keywords of which at least one must occur in a schema without `type`, unless the schema is empty."""
+"""Keywords of object schemas. A schema without `type` must contain one of them, or be empty."""
 
 
 def _may_be_object(schema: Mapping[str, Any]) -> bool:

@@ -40,7 +40,7 @@ class Gate:
         )
 
     def allows(self, path: str) -> bool:
-        """Return True if the command names the file or a folder that contains it."""
+        """Return True if the command names the file, or a folder that contains it."""
         real = os.path.realpath(os.path.expanduser(path))
         return any(
             real == file or (os.path.isdir(file) and real.startswith(file + os.sep))
@@ -52,8 +52,8 @@ class Gate:
         return word in self._words
 
     def refusal(self, what: str, remedy: str) -> UntrustedCode:
-        """Return the error for something that another user's run folder requests and
-        the command line does not allow.
+        """Return the error for code or an option that another user's run folder
+        requests without the command's permission.
         """
         return UntrustedCode(
             f"this run asks for {what}, and {self.why}",
@@ -102,7 +102,7 @@ def check_option(name: str, value: object) -> None:
 
 
 def _file_of(text: str) -> str:
-    """Return the file of a reference such as `FILE.py:name` or `worker/FILE.py:Class`, or the text itself."""
+    """Return the file in a reference such as `FILE.py:name` or `worker/FILE.py:Class`: here `FILE.py`."""
     path, colon, _ = text.rpartition(":")
     if not (colon and path.endswith(".py")):
         path = text
