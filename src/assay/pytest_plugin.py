@@ -64,9 +64,10 @@ class CheckedRun:
         limit: float,
         task: str | None = None,
     ) -> bool:
-        """Return True if the 95 % interval of a metric is at or below `limit`; otherwise raise, as `at_least` does.
+        """Return True if the 95 % interval of a metric is at or below `limit`.
+        Otherwise raise, as `at_least` does.
 
-        Use it for metrics where lower is better.
+        Use this method for metrics where lower is better.
         """
         __tracebackhide__ = True
         return self._check(metric, task, max_value=limit)
@@ -102,7 +103,9 @@ class CheckedRun:
 
 
 def _check_line(check: "Check") -> str:
-    """Return one line about a check: the metric with its interval, the limit, and the samples that would decide it."""
+    """Return one line about a check: the metric with its interval, the limit, and how
+    many samples would decide it.
+    """
     line = f"{check.name}: {check.found}, {check.limit}: {check.decision}"
     if check.reason:
         return f"{line}; {check.reason}"

@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The target of a name, and a summary that `assay ls` prints without importing anything."""
+    """A registered component: the component or its `module:attribute`, and a one-line summary for `assay ls`."""
 
     target: Any
     summary: str = ""
@@ -203,7 +203,7 @@ class Registry(Generic[T]):
 
 
 def _load_plugin(kind: str, plugin: Plugin) -> Any:
-    """Import the component of an installed package. Raise an error that names the package if that fails."""
+    """Import a component of an installed package. If the import fails, raise an error that names the package."""
     origin = f"{kind} {plugin.name!r} of the installed package {plugin.package}"
     module_name, _, path = plugin.target.partition(":")
     try:
@@ -287,7 +287,10 @@ def check_options(
 
 
 def _parameters(thing: Callable[..., Any]) -> tuple[set[str] | None, list[str]]:
-    """Return the names of all parameters, and those of the required ones. The first is None if any name is accepted."""
+    """Return the names of all parameters, and of the required ones.
+
+    The first value is None if the component accepts parameters of any name.
+    """
     if inspect.isclass(thing) and is_dataclass(thing):
         options = [f for f in fields(thing) if f.init]
         required = [
@@ -335,7 +338,7 @@ def fit_options(
 
 
 def _as_bool(name: str, value: object) -> object:
-    """Return a word such as `no`, or a number, as a truth value. Raise for any other word."""
+    """Convert a word such as `no`, or a number, to True or False. Raise for any other word."""
     word = str(value).lower()
     if word in _TRUE_WORDS:
         return True
@@ -480,17 +483,17 @@ ALL: dict[str, Registry[Any]] = {
 def model_recognisers() -> Iterator[
     Callable[[str, Mapping[str, Any], str | None], Any]
 ]:
-    """Yield functions that may recognise a model reference: `(reference, arguments, dialect) -> model or None`."""
+    """Yield functions that try to load a model reference: `(reference, arguments, dialect) -> model or None`."""
     return _resolved(MODEL_RECOGNISERS)
 
 
 def recognisers() -> Iterator[Callable[[str, Any], Any]]:
-    """Yield functions that may recognise a task reference: `(reference, run options) -> tasks or None`."""
+    """Yield functions that try to load a task reference: `(reference, run options) -> tasks or None`."""
     return _resolved(RECOGNISERS)
 
 
 def signposts() -> Iterator[Callable[[str], AssayError | None]]:
-    """Yield functions that may recognise an unknown task name as another tool's: `name -> error or None`."""
+    """Yield functions that check whether an unknown task name belongs to another tool: `name -> error or None`."""
     return _resolved(SIGNPOSTS)
 
 

@@ -18,7 +18,7 @@ from .json_row import decode_value
 
 
 def looks_like_list(cell: object) -> TypeGuard[str]:
-    """Return True if a cell is in square brackets, except for surrounding whitespace."""
+    """Return True if a cell, ignoring surrounding whitespace, starts with `[` and ends with `]`."""
     return (
         isinstance(cell, str)
         and cell[:1] in "[ \t\n"
@@ -60,7 +60,7 @@ def _not_a_list(
     cell: str,
     column: str | None,
 ) -> RowFault:
-    """Return the fault of a cell that begins like a list but is not a list of texts, such as `[1, 2` or `{'a': 1}`."""
+    """Return the error for a cell that starts like a list but is not a list of texts: `[1, 2` or `{'a': 1}`."""
     return RowFault(
         f"not a list of texts: {shorten(cell)}",
         column=column,
@@ -69,10 +69,10 @@ def _not_a_list(
 
 
 Source = Literal["file", "json", "table", "python"]
-"""The origin of rows, which determines the types of their values.
+"""Where rows come from. This determines the types of their values.
 
-The rows of a "file" have typed columns, those of "json" typed values, those of a
-"table" only texts; the rows of "python" are objects of the user's code.
+"file": values typed by column. "json": values typed one by one. "table": texts only.
+"python": objects of the user's code.
 """
 EXACT_INTEGERS = 2**53
 """Floats below this limit represent every whole number exactly."""
@@ -97,7 +97,7 @@ def as_input(value: object, column: str) -> str | tuple[Message, ...]:
 
 
 def is_missing(value: object) -> bool:
-    """Return True if a cell has no value: null, or NaN, which tables of numbers have instead of null."""
+    """Return True if a cell has no value: null, or NaN, which marks missing values in tables of numbers."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
@@ -125,11 +125,12 @@ def as_weight(value: object, column: str) -> float:
 
 
 def as_target(value: object, source: Source = "file") -> object:
-    """Return the right answer: numbers as text, a list as a tuple of alternatives, NaN as None, other values unchanged.
+    """Convert a cell to a target: numbers to text, a list to a tuple of alternatives,
+    NaN to None.
 
-    A value with two common spellings becomes a tuple of both, the source's own spelling
-    first. Such values are true and false, and whole numbers in a typed column, where a
-    single null turns all integers into floats such as `5.0`.
+    Some values have two accepted spellings and become a tuple of both, such as
+    `("true", "True")`. These are booleans, and whole numbers in a typed column, where a
+    single null turns all integers into floats: `("5", "5.0")`.
     """
     if isinstance(value, (list, tuple)):
         return tuple(
@@ -149,7 +150,7 @@ def _is_whole(value: object) -> TypeGuard[float]:
 
 
 def _spellings(value: object, source: Source) -> tuple[Any, ...]:
-    """Return the spellings of a right answer, the source's own spelling first: `("5.0", "5")`."""
+    """Return the accepted spellings of a right answer, the preferred one first: `("5", "5.0")`."""
     if is_missing(value) or (value == "" and source == "table"):
         return (None,)
     if isinstance(value, bool):
@@ -243,7 +244,7 @@ def _check_turns(
     conversation: tuple[Message, ...],
     column: str,
 ) -> None:
-    """Raise for an empty turn before the last one, because without it the model would get a different question."""
+    """Raise if a turn before the last one is empty. Dropping the turn would change the question."""
     for number, message in enumerate(conversation[:-1], start=1):
         is_silent = message.role == "assistant" and not any(
             not isinstance(part, Text) or part.text for part in message.parts or ()
@@ -264,8 +265,8 @@ def tools_of(
 ) -> tuple[Tool, ...]:
     """Return the tools of a row.
 
-    A cell without tools is ignored, because a column named `tools` may mean something
-    else. With `is_required`, raise for it.
+    If a cell does not look like tools, it is ignored, because a column named `tools`
+    may have another meaning. With `is_required`, raise in this case.
     """
     if is_missing(value) or value == "":
         return ()

@@ -15,7 +15,7 @@ from .choices import LETTERS
 from .columns import Columns, find_columns
 
 TEXT_KEYS = ("text", "texts")
-"""Keys that hold the option texts in `{"text": […], "label": […]}`."""
+"""Keys of the list of texts in options such as `{"text": […], "label": […]}`."""
 # "Both A and B", "A, C only", "Neither (a) nor (b)", "A和B"
 _OPTION_LETTER = r"(?:\(?[A-J]\)?|\([a-j]\))"
 _NAMES_LETTERS = re.compile(
@@ -92,10 +92,12 @@ def shows_order(
     template: Callable[[Sample], Prompt],
     sample: Sample,
 ) -> bool:
-    """Return True if the template lists the options, so that the prompt changes with their order.
+    """Return True if the template lists the options, so that the prompt depends on
+    their order.
 
-    Also return True if the prompt cannot be built. That fault is reported later, when the sample is sent to the model.
-    Texts whose likelihoods are compared have no order: each is asked about by itself.
+    If the prompt cannot be built, return True too: the error is reported later, when
+    the sample is sent to the model. Return False if the likelihoods of the option texts
+    are compared, because each text is evaluated separately.
     """
     carry_letters = without_letters(sample.choices) != sample.choices
     if carry_letters or lists_own_options(sample):
@@ -115,7 +117,7 @@ def weighs_texts(
     template: Callable[[Sample], Prompt],
     sample: Sample,
 ) -> bool:
-    """Return True if the likelihoods of the options' texts are compared, so that positions do not matter."""
+    """Return True if the task compares the likelihoods of the option texts. Their order then has no effect."""
     try:
         continuations = template(sample).continuations or ()
     except AssayError:
@@ -154,8 +156,9 @@ def _move_target(
     target: object,
     moved: Mapping[str, str],
 ) -> object:
-    """Return the target after the reordering. A letter becomes the option's new letter;
-    the text of an option is unchanged.
+    """Return the target for the new option order.
+
+    A letter is replaced with the option's new letter. A text stays unchanged.
     """
     if isinstance(target, (tuple, list)):
         return tuple(_move_target(part, moved) for part in target)
@@ -173,8 +176,10 @@ def _reorder_row(
     moved: Mapping[str, str],
     columns: Columns | None,
 ) -> Mapping[str, Any]:
-    """Return the row with its options in the new order and the new letter in its target
-    column, for templates that show it.
+    """Reorder the options in the row itself, and replace the letter in its target
+    column.
+
+    Needed for templates that print columns of the row.
     """
     row = dict(sample.fields)
     if not row:
@@ -261,7 +266,7 @@ def _move_index(
 ) -> int:
     """Return the new index of the right option.
 
-    Return a number unchanged if it is not the index of the right option.
+    If the number is not the index of the right option, return it unchanged.
     """
     if not 0 <= index < len(moved):
         return index

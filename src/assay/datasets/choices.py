@@ -23,13 +23,13 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MARKED_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
 """A letter as some benchmarks write the right answer: `(A)` or `A.`"""
 Way = Literal["text", "letter", "index", "number"]
-"""How a right answer is read: as an option's text, its letter, its index from 0, or its number from 1."""
+"""How to read a right answer: as an option's text, its letter, its index from 0, or its number from 1."""
 WAYS: tuple[Way, ...] = ("letter", "text", "index", "number")
-"""The order in which the ways to read a right answer are tried if no setting, column or row decides."""
+"""The default order in which to try these ways, if no setting, column or other row decides."""
 
 
 class TwoReadings(RowFault):
-    """Raised if the right answer names different options in different ways, such as by its text and by its index."""
+    """Raised if a right answer is ambiguous: read as a text it names one option, read as an index another."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ def _fix_of_option(option: object, where: str) -> str:
 
 
 def _kind_of_media(option: object) -> str | None:
-    """Return `image`, `audio` or `video` if an option is a medium, or a dictionary that holds one, or else None."""
+    """Return `image`, `audio` or `video` if an option is a medium or a dictionary with one, otherwise None."""
     kind = getattr(option, "kind", None)
     if kind in MEDIA:
         return str(kind)
@@ -185,11 +185,12 @@ def letter_of(
     *,
     is_numbered: bool = False,
 ) -> object:
-    """Return the letter of the right option, or a tuple of letters if several are right.
+    """Return the letter of the right option, or a tuple of letters if several are
+    right.
 
-    If several readings are possible, the first of `ways` is used. If none of them is
-    possible, readings that name different options raise `TwoReadings`. For
-    `is_numbered` see `readings`.
+    If the answer can be read in several ways, the first possible way in `ways` is used.
+    If `ways` contains none of them and they lead to different options, raise
+    `TwoReadings`. `is_numbered` has the same meaning as in `readings`.
     """
     if isinstance(gold, Sequence) and not isinstance(gold, (str, bytes)):
         return tuple(
@@ -223,10 +224,10 @@ def readings(
     *,
     is_numbered: bool = False,
 ) -> dict[Way, int]:
-    """Return the indexes of the options that a right answer may mean, by the way of reading it.
+    """Return the index of the right option for each possible way to read the answer.
 
-    A label is never anything else. Numbers from 1 are possible if the options are in columns that are numbered from 1
-    (`is_numbered`).
+    If the answer equals a label, that is the only way. `is_numbered` is True if the
+    option columns are numbered from 1, which makes numbers from 1 possible.
     """
     spellings = _spellings_of(gold, texts)
     for text in spellings:

@@ -71,7 +71,7 @@ CONVENTION: dict[str, tuple[str, ...]] = {
     "weight": (),
 }
 ANSWER = "answer"
-"""The setting that defines how the column of the right option is read."""
+"""The setting that says how to read the right option: as text, letter, index or number."""
 OPTION_PREFIXES = ("option", "choice", "opt", "op")
 # option_a, optionA, "Option A", choice_b, opa
 OPTION_COLUMN = re.compile(
@@ -82,20 +82,24 @@ PARTS = (*CONVENTION, *KINDS, ANSWER)
 LISTED = frozenset({"choices", *KINDS})
 """Roles for which several columns may be named, separated by commas."""
 INDEX_COLUMNS = frozenset({"label", "answer_index", "answer_idx", "gold"})
-"""Columns in which digits are an option's index, not its text."""
+"""Target columns in which a digit is the index of an option, not the option's text."""
 CONTINUATIONS = frozenset({"completion", "continuation"})
 """Target columns whose text continues the prompt: `{"prompt": "The sky is", "completion": " blue"}`."""
 QUESTIONS = frozenset({"question", "problem", "query", "instruction"})
-"""Columns that always have a question, even if there is a continuation column as well."""
+"""Columns that always contain a question, even in rows that also have a continuation column."""
 PLAIN_TEXT = frozenset({"text"})
 """Input columns whose text the model continues, in rows without a target."""
 ANYWHERE = Reach()
-"""The allowlist for rows built by the user's own code: they may name any file."""
+"""Allows all files. Used for rows that the user's own code built."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The column for each role, for all rows with the same set of columns. Built by `find_columns`."""
+    """The column mapping: which column has which role, for all rows with the same
+    columns.
+
+    `find_columns` builds it.
+    """
 
     names: tuple[str, ...]
     id: str | None = None
@@ -116,16 +120,17 @@ class Columns:
     weight: str | None = None
     """The column with the weight of a row. Used only if the user names it."""
     answer: Way | None = None
-    """How a right answer that may be read in several ways is read, by the setting or by the other rows."""
+    """How to read an ambiguous right answer, as decided by the setting or by other rows."""
     instead: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
-    """Other columns for the same role, by the column that was matched by name.
+    """Fallback columns: for a column matched by name, other columns that can have its
+    role.
 
-    They are used in rows where the cell of that column is empty.
+    They are used in rows in which the matched column is empty.
     """
     lacking: tuple[str, ...] = ()
     """Columns that the user requested but that do not exist. Every row with this mapping is faulty."""
     plain: bool = False
-    """True if rows have only a text input and a text target. `sample` then takes a fast path."""
+    """True if rows have only a text input and a text target, which `sample` handles in a faster way."""
     source: Source = "file"
 
     @property
@@ -240,7 +245,9 @@ class Columns:
         )
 
     def for_row(self, row: Mapping[str, Any]) -> "Columns":
-        """Return a copy in which the target column is the one from which this row's right answer is read."""
+        """Return the mapping for this row. If the target column is empty in the row, a
+        fallback column replaces it.
+        """
         target = self._filled_column(row, self.target)
         if target == self.target:
             return self
@@ -251,7 +258,7 @@ class Columns:
         row: Mapping[str, Any],
         column: str | None,
     ) -> str | None:
-        """Return `column`, or another column for the same role if its cell in this row is empty."""
+        """Return `column`, or a fallback column if the cell of `column` is empty in this row."""
         if (
             column is None
             or column not in self.instead
@@ -271,10 +278,12 @@ class Columns:
         return is_missing(cell) or (cell == "" and self.source == "table")
 
     def _ways_in(self, column: str) -> tuple[Way, ...]:
-        """Return the preferred ways of reading right answers in a column, the best one first.
+        """Return the preferred ways to read right answers in a column, best first.
+        Empty if there is no preference.
 
-        They are those of the `answer` setting. Without one, a column whose name indicates the number of an
-        option is read as an index, unless the options are in numbered columns. Empty if no way is preferred.
+        The `answer` setting comes first. Without it, columns such as `label` or
+        `answer_index` are read as an index, unless the options are in columns numbered
+        from 1.
         """
         if self.answer is not None:
             return (self.answer, *WAYS)
@@ -283,7 +292,7 @@ class Columns:
         return ()
 
     def way_of(self, row: Mapping[str, Any]) -> Way | None:
-        """Return the only possible reading of this row's right answer; `None` if several are possible."""
+        """Return the way to read this row's right answer if only one is possible, otherwise None."""
         try:
             column = self._filled_column(row, self.target)
             if column is None:
@@ -358,10 +367,10 @@ def find_columns(
     needed: "Columns | None" = None,
     source: Source = "file",
 ) -> Columns:
-    """Return the column for each role of a sample.
+    """Find the column for each role of a sample.
 
-    `needed` is the mapping of the first rows. If it has a column for the input or the
-    target, this one must also have them.
+    `needed` is the mapping of the dataset's first rows. If it has a column for the
+    input or the target, the returned mapping must have one too.
     """
     claimed = _columns_in_settings(names, settings)
     unclaimed = [name for name in names if name not in claimed]
@@ -462,7 +471,7 @@ def _single_columns(
 
 
 def _counts_options(column: str) -> bool:
-    """Return True if a column's name shows that digits in it are indexes of options."""
+    """Return True if digits in a column are option indexes, judging by the column's name."""
     return column.lower() in INDEX_COLUMNS or column.lower().endswith("_index")
 
 
@@ -470,9 +479,10 @@ def _columns_in_settings(
     names: Sequence[str],
     settings: Mapping[str, str],
 ) -> frozenset[str]:
-    """Return the columns named in the settings, except those for group, cluster and weight.
+    """Return the columns that the settings assign to roles.
 
-    These may also have another role.
+    Columns for group, cluster and weight are left out, because they may have a second
+    role.
     """
     parts = (
         (part, name)

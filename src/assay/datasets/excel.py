@@ -85,7 +85,7 @@ def _restore(
     table: list[list[Any]],
     exact: dict[tuple[int, int], str],
 ) -> None:
-    """Put the exact texts back into their cells, except into cells that were moved or edited since."""
+    """Put the exact texts back into the table. Cells that a user has moved or edited are not changed."""
     for (row, column), text in exact.items():
         if row >= len(table):
             continue

@@ -47,7 +47,7 @@ class RowFault(Exception):
 
 
 class NamedFault(DataError):
-    """The fault of a row with a known id. A reader yields it instead of the row."""
+    """An error about one row whose sample id is known. Readers yield it in place of the row."""
 
     sample_id: str | None = None
 

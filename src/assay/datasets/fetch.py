@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 TRANSLATED = IPv6Network("64:ff9b::/96")
-"""The NAT64 address ranges, through which hosts with only IPv6 reach hosts with only IPv4."""
+"""NAT64 address ranges. With them, hosts that only have IPv6 reach hosts that only have IPv4."""
 NOT_PUBLIC = tuple(
     ip_network(name)
     for name in (
@@ -48,7 +48,7 @@ NOT_PUBLIC = tuple(
         "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "::ffff:0:0:0/96",
     )
 )  # fmt: skip
-"""Address ranges that are checked in addition to Python's `ipaddress`, which differs between Python versions."""
+"""Non-public address ranges to check explicitly, because Python's `ipaddress` differs between versions."""
 
 
 def is_public(address: str) -> bool:
@@ -78,13 +78,13 @@ def _inner_address(address: IPv4Address | IPv6Address) -> IPv4Address | None:
 
 @dataclass(slots=True)
 class Deadline:
-    """The time at which reading from a connection must end, on the monotonic clock; `None` means never."""
+    """The time until which a connection may be read, on the monotonic clock. None means no limit."""
 
     until: float | None
 
 
 class _Reader(socket.SocketIO):
-    """Reads a response. Before each read, the socket's timeout is set to the remaining time."""
+    """Reads a response until a deadline. Before each read, it sets the socket's timeout to the time that is left."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class _Reader(socket.SocketIO):
 
 
 class _Plug:
-    """A socket with the interface that `http.client` needs, and with a deadline for reads."""
+    """Wraps a socket for `http.client`, so that reads stop at a deadline."""
 
     def __init__(self, plug: socket.socket, deadline: Deadline) -> None:
         self._plug = plug
@@ -135,7 +135,7 @@ def limit_reads(
     connection: http.client.HTTPConnection,
     until: float,
 ) -> Deadline:
-    """Limit all reads from an open connection by a deadline. The caller may move the deadline later."""
+    """Set a deadline for all reads from an open connection. The caller may change it later."""
     deadline = Deadline(until)
     connection.sock = _Plug(connection.sock, deadline)  # type: ignore[assignment]
     return deadline

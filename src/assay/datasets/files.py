@@ -117,7 +117,9 @@ def open_files(
     split: str | None,
     where: str,
 ) -> tuple[list[Shard], bool]:
-    """Return the shards of a file or a folder, and whether their file names already select the split."""
+    """Return the shards of a file or a folder. The second value is True if their file
+    names already select the split.
+    """
     if not path.exists():
         raise _no_data_error(path, where)
     if path.is_dir():
@@ -139,7 +141,11 @@ def _member_shard(
     shards: Sequence[Shard],
     split: str | None,
 ) -> JsonArray | None:
-    """Return the array with the name of the split, if the only shard is a JSON object with such an array."""
+    """Return the array named like the split.
+
+    This requires a single shard, and a JSON object that contains such an array.
+    Otherwise return None.
+    """
     shard = shards[0]
     if split is None or len(shards) > 1 or not isinstance(shard, JsonArray):
         return None

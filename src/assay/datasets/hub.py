@@ -119,7 +119,7 @@ def open_hub(
     split: str | None,
     where: str = "",
 ) -> tuple[Sequence[Shard], bool]:
-    """Return the shards of a dataset on the hub, and whether the split is already selected."""
+    """Return the shards of a dataset on the hub. The second value is True if they contain only the split."""
     name = HubName.of(text)
     split = split or name.split
     folder = find_snapshot(name)
@@ -172,7 +172,7 @@ def find_snapshot(
 
 
 def hub_can_be_reached() -> bool:
-    """Return True if the hub's name can be resolved. Without this check the library would retry for half a minute."""
+    """Return True if the hub's host name can be resolved. Otherwise the library would retry for half a minute."""
     try:
         from huggingface_hub import constants
 
@@ -190,7 +190,7 @@ def _load(
     split: str | None,
     text: str,
 ) -> "Dataset | DatasetDict":
-    """Return the dataset from the library, for streaming: the rows of one split, or of all splits by name."""
+    """Return the dataset as a stream from the library: the rows of `split`, or a stream for each split by name."""
     if importlib.util.find_spec("datasets") is not None and not hub_can_be_reached():
         raise DataError(
             "cannot load from the hub: it cannot be reached from this machine",

@@ -188,10 +188,10 @@ def _check_duplicate_keys(
     line: bytes,
     row: dict[str, Any],
 ) -> None:
-    """Raise if an object has the same key twice.
+    """Raise if an object contains the same key twice.
 
-    Counting `":` is enough to exclude this for nearly every row. The others are parsed
-    pair by pair.
+    For nearly every row, counting `":` shows that it does not. Only the other rows are
+    parsed key by key.
     """
     try:
         spelled_plainly = not (
@@ -259,7 +259,9 @@ def _has_zero(value: object) -> bool:
 
 
 def _check_cell_sizes(line: bytes) -> None:
-    """Raise for a text over the limit. It is called before parsing, which would need memory for the text."""
+    """Raise if a text is larger than the limit. Called before parsing, so that no
+    memory is allocated for the text.
+    """
     pieces = line.split(b'"')
     for index, piece in enumerate(pieces):
         if len(piece) > faults.CELL_LIMIT:

@@ -95,7 +95,7 @@ class JsonArray(FileShard):
             )._enter_member(scanner)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """Return the element that starts at a byte offset."""
+        """Return the array element that starts at byte `offset`."""
         with open_bytes(self.path, offset) as stream:
             return next(self._elements(_Scanner(stream, offset), number))[2]
 
@@ -128,7 +128,9 @@ class JsonArray(FileShard):
         )
 
     def _enter_member(self, scanner: "_Scanner") -> bool:
-        """Move the scanner into the array that is a member of the outer object. Return False if there is none."""
+        """Move the scanner into the array of rows inside the outer object. Return False
+        if the object has no such array.
+        """
         scanner.place += 1
         while scanner.next_byte() == b'"':
             name = scanner.value()

@@ -24,11 +24,11 @@ SEEK_BUFFER_BYTES = 16 * 1024
 UTF8_BOM = b"\xef\xbb\xbf"
 ZSTD_MAGIC = 0xFD2FB528
 ZSTD_SKIPPED = 0x184D2A50
-"""The magic number of a frame that decompressors skip. The last four bits of such a number vary."""
+"""Start of a frame that decompressors must skip. The last four bits of this number vary."""
 COMPRESSED = (".gz", ".zst")
 
 Line = tuple[int, int, bytes | None]
-"""The line number from 1, the byte offset, and the line with its line end; None for a line over the row limit."""
+"""A line with its number from 1 and its byte offset. The bytes are None if the line exceeds the row limit."""
 
 
 def is_compressed(path: Path) -> bool:
@@ -37,7 +37,7 @@ def is_compressed(path: Path) -> bool:
 
 
 class Witness(io.RawIOBase):
-    """An uncompressed file whose digest is computed while it is read, so that it is not read twice."""
+    """Reads an uncompressed file and computes its digest at the same time, which saves a second pass."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -133,10 +133,11 @@ def _open(path: Path, offset: int) -> Iterator[IO[bytes]]:
 
 
 def is_zstd_cut(path: Path) -> bool:
-    """Return True if a zstd file ends within a frame. The decompressor would take this for the end of the data.
+    """Return True if a zstd file ends in the middle of a frame, which the decompressor
+    does not report.
 
-    Only the headers of frames and blocks are read. If the data are not zstd, the
-    decompressor reports it.
+    Only the headers of frames and blocks are read. Data that are not zstd are reported
+    by the decompressor instead.
     """
     import zstandard
 

@@ -113,7 +113,7 @@ def as_row(
     name: str,
     number: int,
 ) -> RowData:
-    """Return a row unchanged, or a sample with its media checked. Return a `DataError` for anything else."""
+    """Return a row unchanged. For a sample, check its media first. For anything else, return a `DataError`."""
     if isinstance(item, Mapping):
         return item
     if isinstance(item, Sample):

@@ -95,7 +95,10 @@ def _root_of(
     media_root: str | Path | None,
     where: str,
 ) -> Path | None:
-    """Return the folder that must contain the media: `media_root`, or else the source itself if it is a folder."""
+    """Return the folder that must contain all media.
+
+    It is `media_root`, or the source itself if that is a folder. Otherwise return None.
+    """
     if media_root is not None:
         root = Path(media_root).expanduser()
         if not root.is_dir():
@@ -116,9 +119,11 @@ def _shards(
     split: str | None,
     where: str,
 ) -> tuple[Sequence[Shard], bool]:
-    """Return the shards of a source, and whether they contain only the requested split.
+    """Return the shards of a source. The second value is True if they contain only the
+    requested split.
 
-    A source is a path, a hub name, a list of rows, an iterator, or a function that returns rows.
+    A source is a path, a hub name, a list of rows, an iterator, or a function that
+    returns rows.
     """
     if isinstance(source, (str, Path)):
         return _open_named(source, split, where)

@@ -18,10 +18,12 @@ URL_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The files and URLs that a row may use."""
+    """The allowlist for one dataset: which files and URLs its rows may use."""
 
     folder: Path | None = None
-    """The folder to which relative names belong. None for rows of the user's own code, which may name any file."""
+    """Relative names are resolved against this folder. None for rows of the user's own
+    code, which may name any file.
+    """
     root: Path | None = None
     """The folder that must contain the files; `None` means `folder`."""
     allow_urls: bool = False
@@ -42,7 +44,7 @@ class Reach:
         )
 
     def beside(self, folder: Path | None) -> "Reach":
-        """Return the same allowlist for rows in another folder, to which their relative names belong."""
+        """Return a copy of the allowlist that resolves relative names against another folder."""
         return replace(self, folder=folder)
 
     def file(
@@ -116,7 +118,7 @@ class Reach:
 
 
 def is_inside(path: Path, root: str) -> bool:
-    """Return True if a path, with all links resolved, is inside a folder given by its real path."""
+    """Return True if a path is inside the folder `root`. Links in the path are resolved first; `root` has none."""
     real = os.path.realpath(path)
     return real == root or real.startswith(
         root if root.endswith(os.sep) else root + os.sep
@@ -124,11 +126,12 @@ def is_inside(path: Path, root: str) -> bool:
 
 
 def store_of(folder: Path | None) -> Path | None:
-    """Return the folder that links in `folder` may point into: the folder itself, or
-    the whole dataset in the hub's cache.
+    """Return the folder in which files may be, including the targets of links in
+    `folder`.
 
-    Snapshots in that cache are links into `blobs`, which is outside the snapshot's own
-    folder.
+    Usually this is `folder` itself. In the hub's cache it is the folder of the whole
+    dataset, because the files of a snapshot link to `blobs`, which is outside of the
+    snapshot.
     """
     if folder is None:
         return None

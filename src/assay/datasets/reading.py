@@ -74,9 +74,16 @@ def convert_row(
 ROW_BITS = 40
 OnDuplicate = Literal["error", "first", "suffix"]
 Find = Callable[[tuple[str, ...], Columns | None], Columns]
-"""A function that returns the mapping for rows with these columns, given the mapping of the first rows."""
+"""A function that finds the column mapping for rows with these columns.
+
+Its second argument is the mapping of the first rows.
+"""
 Decide = Callable[[Sequence[Way]], Way | None]
-"""Function that reads all rows and returns the way to read right answers, out of several; None if it is unclear."""
+"""A function that chooses between several ways to read right answers, after reading all
+rows.
+
+It returns None if the rows do not decide.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """The rules by which rows become samples, except for the choice of columns."""
+    """The rules for converting rows to samples, other than the column mapping."""
 
     on_duplicate: OnDuplicate
     strict: bool
@@ -288,7 +295,11 @@ class Reading:
         row_id: str | None,
         error: DataError,
     ) -> BadSample:
-        """Return a `BadSample` with a unique id: the row's own id if it is unused, or else one with the row number."""
+        """Return a `BadSample` with a unique id.
+
+        It is the row's own id, or contains the row number if that id is missing or
+        already used.
+        """
         if row_id is not None and row_id not in self._seen:
             self._seen[row_id] = at << ROW_BITS | number
             return BadSample(row_id, error)
@@ -323,7 +334,7 @@ def sample_of(
     reach: Reach,
     decide: Decide,
 ) -> Sample:
-    """Return a row as a sample. If a number for the right option is ambiguous, read it as the other rows require."""
+    """Convert a row to a sample. If its right answer is ambiguous, read it in the way that other rows require."""
     try:
         return mapping.sample(row, sample_id, reach)
     except TwoReadings as fault:

@@ -59,12 +59,12 @@ def media_columns(
     settings: Mapping[str, str] = EMPTY,
     unclaimed: Sequence[str] | None = None,
 ) -> tuple[tuple[tuple[str, type[Media]], ...], list[str]]:
-    """Return the columns with media, and the requested columns that are missing.
+    """Return the columns with media, and the requested columns that do not exist.
 
-    The settings name columns: `image: photo`, several as `image: first,second`, none as
-    an empty name. Otherwise only `unclaimed` columns are matched by name, one for each
-    kind, in any case: `image` before `image_path`. Without such a column, `file_name`
-    may name files of any kind.
+    Settings name columns: `image: photo`, or `image: first,second`, or an empty name
+    for none. Without a setting, `unclaimed` columns are matched by name, ignoring case,
+    one for each kind of medium: `image` before `image_path`. If none matches,
+    `file_name` may name files of any kind.
     """
     free = columns if unclaimed is None else unclaimed
     folded = {name.lower(): name for name in reversed(free)}
@@ -139,7 +139,7 @@ def medium_of(
     column: str,
     reach: Reach,
 ) -> Media:
-    """Return the medium in a cell, or the one that the cell names."""
+    """Convert a cell to a medium. The cell may contain the medium, or a file name or URL."""
     if isinstance(cell, Media):
         return cell
     if isinstance(cell, Mapping):
@@ -192,10 +192,11 @@ def within_reach(
 
 
 def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
-    """Return a function that opens media files named in a template, under the same rules as files named in rows.
+    """Return a function that opens media files named in a template, with the same
+    restrictions as for rows.
 
-    If the rows have no folder, the media of a template that was read from data must be
-    in the working folder.
+    If the rows have no folder and the template comes from data, its media must be in
+    the working folder.
     """
     has_folder = reach.folder is not None or reach.root is not None
 

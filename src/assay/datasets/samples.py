@@ -41,7 +41,11 @@ SMALL_FILE_BYTES = 64 * 1024 * 1024
 SIGN_BYTES = 1024 * 1024
 
 Located = tuple[int, int, int, int, Sample | BadSample]
-"""A sample with its location: shard index, index among all rows from 0, row number, byte offset, and the sample."""
+"""A sample with its location: shard index, index among all rows from 0, row number, and
+byte offset.
+
+The sample is the last element.
+"""
 
 
 @dataclass
@@ -56,18 +60,18 @@ class Samples:
     """The value of the `split` column of rows to read; None reads all."""
     on_duplicate: OnDuplicate = "error"
     strict: bool = False
-    """Whether a column that the first rows do not have is a fault."""
+    """If True, a row with a column that the first rows do not have is an error."""
     to_sample: ToSample | None = None
     """A task's own function from a row to a sample, used instead of the column mapping."""
     where: str = ""
     reach: Reach = ANYWHERE
-    """The files and URLs that rows may name. Relative names belong to the folder of each shard."""
+    """The files and URLs that rows may use. Relative names are resolved against the folder of each shard."""
     subset: str = ""
-    """The tag of samples to read, in lower case with `_` between words; empty reads all."""
+    """Read only samples with this tag, written in lower case with `_` between words. Empty reads all samples."""
     shuffle_choices: int | None = None
-    """The seed for another order of each sample's options; `None` keeps the order of the rows."""
+    """Seed for shuffling the options of each sample. None keeps the order of the data."""
     shuffles_each_epoch: bool = False
-    """Whether every epoch has its own order."""
+    """True to shuffle the options differently in each epoch."""
     _head: Head | None = field(
         default=None,
         init=False,
@@ -90,7 +94,7 @@ class Samples:
 
     @property
     def own_reach(self) -> Reach:
-        """The files that the task's own functions may open: the same files that rows may name."""
+        """The files that functions of the task may open. They are the same that rows may use."""
         return self.reach.beside(folder_of(self.shards[0]))
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
@@ -329,7 +333,7 @@ class Samples:
         )
 
     def _enough(self, shard: Shard) -> int:
-        """Return the number of rows to inspect: 32, or only one if a function yields them."""
+        """Return how many rows to inspect: 32, or 1 if a function generates them one by one."""
         if isinstance(shard, Rows) or shard.path is not None:
             return HEAD_ROWS
         return 1
@@ -351,9 +355,11 @@ class Samples:
         )
 
     def _decide(self, possible: Sequence[Way]) -> Way | None:
-        """Return the way to read right answers, out of several, if all rows that show it agree.
+        """Choose between several ways to read right answers, by the rows in which only
+        one way is possible.
 
-        If no row shows it, numbers of options in numbered columns count from 1. Reads all rows, once.
+        If these rows disagree, return None. If there are none and the option columns
+        are numbered, numbers count from 1. Reads all rows, once.
         """
         if self._ways is None:
             self._ways = self._all_ways()
@@ -365,9 +371,10 @@ class Samples:
         return "number"
 
     def _all_ways(self) -> set[Way]:
-        """Read all rows.
+        """Return the ways to read right answers that are the only possible way in at
+        least one row.
 
-        Return the ways of reading the right answer that at least one row requires.
+        All rows are read.
         """
         mappings: dict[tuple[str, ...], Columns] = {}
         ways: set[Way] = set()
@@ -432,7 +439,7 @@ class Samples:
 
 
 def _in_split(row: RowData, split: str) -> bool:
-    """Return True if a row belongs to a split. The split of a faulty row is unknown, so it belongs to every split."""
+    """Return True if a row is in a split. The split of a faulty row is unknown, so it is counted in every split."""
     if isinstance(row, DataError):
         return True
     if isinstance(row, Sample):
@@ -446,9 +453,9 @@ def _in_subset(
     sample: Sample | BadSample,
     subset: str,
 ) -> bool:
-    """Return True if a sample belongs to a subset.
+    """Return True if a sample is in a subset.
 
-    The tags of a faulty row are unknown, so it belongs to every subset.
+    The tags of a faulty row are unknown, so it is counted in every subset.
     """
     if isinstance(sample, BadSample):
         return True

@@ -10,10 +10,10 @@ from .lines import is_compressed
 
 RowData = Mapping[str, Any] | Sample | DataError
 Row = tuple[int, int, RowData]
-"""A row with its number and byte offset; the row may be its fault instead.
+"""A row with its number and byte offset. For a faulty row, the error replaces the row.
 
-The row number is the line number in a text file; in other files rows are counted from
-1. The offset is 0 if unknown.
+In a text file, the row number is the line number. In other files, rows are counted from
+1. The offset is 0 if it is unknown.
 """
 
 
@@ -49,7 +49,7 @@ class Shard(Protocol):
 
 
 def folder_of(shard: Shard) -> Path | None:
-    """Return the folder to which relative paths in the rows of a shard belong."""
+    """Return the folder against which relative paths in the rows of a shard are resolved."""
     if shard.path is not None:
         return shard.path.parent
     return getattr(shard, "folder", None)

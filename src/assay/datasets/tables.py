@@ -38,7 +38,7 @@ class Table(FileShard):
         init=False,
         repr=False,
     )
-    """The sha256 of the file after it was read completely, and its size and time at that moment."""
+    """After a complete read: the sha256 of the file, and its size and time at that moment."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ class Table(FileShard):
 
 
 class _Lines:
-    """An iterator of lines that takes lines back and yields them again."""
+    """An iterator over lines. Lines that were read can be put back, and are then returned again."""
 
     def __init__(self, lines: Iterator[Line]) -> None:
         self._lines = lines
@@ -272,8 +272,8 @@ def _is_json(line: bytes) -> bool:
 
 
 def split_quoted(text: str, separator: str) -> tuple[list[str], int | None]:
-    """Return the cells of a row, and the index of the cell whose quote is still open at
-    the end; None if all are closed.
+    """Split a row into cells. If a quote is still open at the end, also return the
+    index of its cell, otherwise None.
     """
     cells: list[str] = []
     start = 0

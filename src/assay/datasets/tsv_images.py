@@ -28,7 +28,9 @@ KEPT_CELLS = 8
 Lookup = Callable[[str], Any]
 """A function that returns the `image` cell of the row with this index; None if no row has it."""
 Fallback = Callable[[Mapping[str, Any]], str | None]
-"""A function that returns the index of the row whose image replaces an empty or placeholder cell."""
+"""A function that returns the index of another row, whose image is used if a row's own
+cell is empty or a placeholder.
+"""
 
 
 def index_text(index: object) -> str:
@@ -66,9 +68,10 @@ class RowImages:
         self._kept: OrderedDict[str, list[str]] = OrderedDict()
 
     def cells(self, row: Mapping[str, Any]) -> list[str]:
-        """Return the base64 texts of a row.
+        """Return the images of a row as base64 texts.
 
-        Lists are split, and references to other rows are replaced by their images.
+        Lists are split. A cell that refers to another row is replaced with that row's
+        image.
         """
         cell = row.get("image")
         if is_blank(cell):

@@ -13,7 +13,7 @@ T = TypeVar("T")
 MEDIA_FEATURES = frozenset({"Image", "Audio", "Video"})
 RATE = "sampling_rate"
 SCHEMA_KEY = b"huggingface"
-"""The key under which the library stores its features in the schema of an Arrow or Parquet file."""
+"""The key in the schema of an Arrow or Parquet file under which the `datasets` library stores its features."""
 
 
 def without_decoding(data: object) -> object:
@@ -31,7 +31,7 @@ def without_decoding(data: object) -> object:
 
 
 class _Rows(Protocol):
-    """The interface of the library's `Dataset` that is used here."""
+    """The part of the library's `Dataset` interface that assay uses."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
@@ -98,7 +98,7 @@ def with_rates(
     row: T,
     rates: Mapping[str, int],
 ) -> T | dict[str, Any]:
-    """Return a row in which audio cells include the sampling rate of their column."""
+    """Return a row with the declared sampling rate of the column added to each audio cell."""
     if not rates or not isinstance(row, Mapping):
         return row
     changed = dict(row)
@@ -137,7 +137,7 @@ def _rate_of(feature: object) -> int | None:
 
 
 def _without_decoder(feature: object) -> object:
-    """Return a feature that does not decode its media, or `None` if the feature holds no media."""
+    """Return a copy of a feature that leaves its media undecoded. Return None if the feature has no media."""
     make: Callable[..., object] = type(feature)
     if make.__name__ in MEDIA_FEATURES:
         return make(decode=False)

@@ -21,7 +21,7 @@ Limit = int | float | str | None
 
 @dataclass
 class View:
-    """Selected samples of a `Samples`, in the order of the view. They can be iterated repeatedly."""
+    """A selection of samples, possibly in another order. It can be iterated repeatedly."""
 
     samples: Samples
     limit: Limit = None
@@ -87,7 +87,7 @@ class View:
         return len(range(self.shard[0], count, self.shard[1]))
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the samples that is the same for the view: kind, files, fingerprint, digest."""
+        """Forward attributes that are the same for the view and its samples: kind, files, fingerprint, digest."""
         if name.startswith("_") or name == "samples":
             raise AttributeError(name)
         return getattr(self.samples, name)
@@ -173,7 +173,10 @@ class View:
 
 
 class _Index:
-    """The location of each sample. Samples that cannot be read again cheaply are stored in full."""
+    """The locations of all samples, for reading them again.
+
+    Samples that cannot be read again cheaply are stored in full.
+    """
 
     def __init__(self) -> None:
         self._places = {

@@ -18,7 +18,7 @@ ROLES = {
     "assistant": "assistant",
     "tool": "tool",
 }
-"""The role in inspect_ai for each role of a prompt. Any other role becomes `user`."""
+"""Maps the roles of a prompt to roles of inspect_ai. Any other role becomes `user`."""
 STOP_REASONS = {
     "stop": "stop",
     "length": "max_tokens",
@@ -151,7 +151,7 @@ def _medium(
     part: Mapping[str, Any],
     blobs: Blobs,
 ) -> dict[str, Any]:
-    """Return a medium with its bytes if they are still on this machine; otherwise its digest as text."""
+    """Return a medium with its bytes. If they are no longer on this machine, return its digest as text."""
     format_name = str(part.get("format") or "")
     mime_type = MIME_TYPES.get(format_name)
     formats = INSPECT_FORMATS[kind]
@@ -173,7 +173,7 @@ def _medium_bytes(
     part: Mapping[str, Any],
     blobs: Blobs,
 ) -> bytes | None:
-    """Return the bytes of a medium from the run folder, or from the prompt's file if that has not changed."""
+    """Return the bytes of a medium from the run folder. Otherwise read the original file if it has not changed."""
     digest = str(part["sha256"])
     paths = [blobs.path(digest)]
     if isinstance(part.get("path"), str):

@@ -32,7 +32,7 @@ from .exporter import (
 SCHEMA_VERSION = "0.3.0"
 LEVEL = 0.95
 SHARES = ("wilson", "clopper-pearson", "exact")
-"""Beginnings of the names of interval methods for scores between 0 and 1."""
+"""Prefixes of the names of interval methods that are used for scores between 0 and 1."""
 
 
 class EveryEvalEver:
@@ -73,7 +73,9 @@ def _write_cell(
     folder: Path,
     place: str,
 ) -> None:
-    """Write the samples of a task × model, then its metrics, whose file contains the digest of the samples' file."""
+    """Write the samples of a task × model, then its metrics. The metrics file contains
+    the digest of the samples file.
+    """
     stem = _stable_id(reader, cell)
     evaluation_id = f"{cell.task}/{hub_name(cell.model)}/{_start_time(reader)}"
     samples_file = folder / f"{stem}_samples.jsonl"
@@ -231,7 +233,7 @@ def _source_data(cell: Cell) -> dict[str, Any]:
 
 
 def _details(result: Result) -> dict[str, str]:
-    """Return the counts of failures, and other facts about the reliability of a metric, as texts."""
+    """Return failure counts and other reliability information about a metric, with all values as text."""
     details = {f"outcome.{name}": str(n) for name, n in result.outcomes.items()}
     details["n"] = str(result.n)
     details["n_expected"] = str(result.n_expected)

@@ -27,7 +27,7 @@ from ..store.layout import disk_error
 
 
 class Exporter(Protocol):
-    """The interface of a class that writes a run in the format of another tool."""
+    """The interface for classes that write a run in the format of another tool."""
 
     file_name: str
     """The name of the file or folder in the run folder. It is used unless the user sets `-o`."""
@@ -157,7 +157,7 @@ def cells_of(
 
 @dataclass(frozen=True, slots=True)
 class ExportedSample:
-    """One sample and epoch with its rounds and verdicts, as counted in the last summary."""
+    """One sample in one epoch, with its rounds and with the verdicts that the last summary counted."""
 
     id: str
     epoch: int
@@ -231,9 +231,9 @@ def file_stem(*names: str) -> str:
 
 
 LOCAL = "local"
-"""The organisation in the name of a model that is a file of the user or whose origin is unknown."""
+"""Organisation name for models without one: files of the user, and models of unknown origin."""
 WEIGHTS = ("hf", "vllm", "diffusers", "gguf")
-"""Prefixes of model names, as in `hf/NAME`, that are followed by a hub id or the path of weights."""
+"""Prefixes of model names such as `hf/NAME`. A hub id or a path to weights follows the prefix."""
 
 
 def hub_name(model: str) -> str:
@@ -251,7 +251,7 @@ def hub_name(model: str) -> str:
 
 
 def _local_name(path: str) -> str:
-    """Return `local/name` for a path, where name is its last part."""
+    """Return `local/NAME`, where NAME is the last part of a path."""
     name = Path(path).name
     return f"{LOCAL}/{_plain_name(name)}"
 
@@ -275,7 +275,10 @@ def hub_data(
     task: str,
     files: list[str],
 ) -> HubName | None:
-    """Return the hub dataset with a task's rows: named in `files`, or declared by the benchmark, or else None."""
+    """Return the hub dataset that contains a task's rows.
+
+    It is named in `files` or declared by the benchmark. Otherwise return None.
+    """
     for file in files:
         if is_hub_name(file):
             return HubName.of(file)

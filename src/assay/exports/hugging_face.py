@@ -130,7 +130,7 @@ def _failures_text(result: Result) -> str:
 
 
 def _index_entry(cell: Cell) -> dict[str, Any]:
-    """Return the metrics of a task × model in the form of the hub's `model-index`."""
+    """Return the metrics of a task × model as an entry of the hub's `model-index` metadata."""
     data = _data_of(cell)
     dataset: dict[str, Any] = {
         "type": data.repository if data else cell.task,

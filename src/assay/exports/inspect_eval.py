@@ -298,7 +298,7 @@ def _question(
     reader: RunReader,
     last: OutputRecord | None,
 ) -> str | list[dict[str, Any]]:
-    """Return the prompt as text if it is a single text, or else as messages."""
+    """Return the prompt as a string if it consists of one text, otherwise as messages."""
     if last is None:
         return ""
     messages = inspect_messages(last.prompt, reader.blobs)
@@ -319,7 +319,7 @@ def _target(last: OutputRecord | None) -> str | list[str]:
 def _scores(scores: Sequence[ScoreRecord]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the verdict of each scorer.
 
-    A scorer that could not decide has no verdict; the error of the sample then has the
+    A scorer that failed to give a verdict is left out. The error of the sample has the
     reason.
     """
     for score in scores:

@@ -32,11 +32,12 @@ def lm_eval_document(
     reader: RunReader,
     model: str | None = None,
 ) -> dict[str, Any]:
-    """Return the metrics of one model under lm-eval's keys. `model` is needed if the run has several.
+    """Return the metrics of one model in the format of lm-eval. `model` is required if
+    the run has several.
 
-    `versions` has the protocol of each task, `n-samples` the number of expected and of
-    counted samples. Values for which lm-eval has no key, such as intervals and
-    failures, are in the metadata of each task's config.
+    `versions` contains the protocol of each task, and `n-samples` the numbers of
+    expected and counted samples. Values that lm-eval does not have, such as intervals
+    and failures, are in the metadata of each task's config.
     """
     name = only_model(reader, model, "an lm-eval file")
     cells = {cell.task: cell for cell in cells_of(reader, name)}
@@ -114,7 +115,7 @@ def _config(cell: Cell) -> dict[str, Any]:
 
 
 def _number(result: Result) -> dict[str, Any]:
-    """Return the facts about a metric for which lm-eval has no key: interval, method, counts and failures."""
+    """Return the properties of a metric that lm-eval does not have: interval, method, counts and failures."""
     return {
         "ci": list(result.ci) if result.ci else None,
         "interval": result.interval,

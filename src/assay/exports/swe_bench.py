@@ -14,7 +14,7 @@ from ..store.file_ledger import write_output_text
 from .exporter import ExportedSample, cells_of, only_model, samples_of
 
 PATCH = "patch"
-"""The key in the details of an agent's answer with the changes in its git repository, as a patch."""
+"""Key in the details of an agent's answer: the changes in its git repository, as a patch."""
 _FENCED = re.compile(r"```(?:diff|patch)[^\n]*\n(.*?)```", re.DOTALL)
 _FIRST_LINE = re.compile(r"^(?:diff --git |--- (?:a/|/dev/null))", re.MULTILINE)
 

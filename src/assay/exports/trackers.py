@@ -175,7 +175,7 @@ def _numbers(cells: Sequence[Cell]) -> dict[str, float]:
 
 
 def _tracker_name(text: str) -> str:
-    """Return a text in which `-` replaces the characters that some tracker refuses."""
+    """Replace characters that at least one of the trackers does not accept with `-`."""
     return "".join(c if c.isalnum() or c in "_-. " else "-" for c in text)
 
 

@@ -101,7 +101,7 @@ def _anthropic_output(row: Mapping[str, Any]) -> Output:
 
 
 def _failed_output(error: object) -> Output:
-    """Return the failed output of a request that was not answered."""
+    """Return an output with the error of a request that was not answered."""
     described = mapping(error)
     inner = mapping(described.get("error"))
     message = inner.get("message") or described.get("message") or error

@@ -128,9 +128,9 @@ def answer_of(
 
 
 def split_answer(turns: object) -> tuple[tuple[Message, ...], Output]:
-    """Return the prompt and the answer of a conversation.
+    """Split a conversation into the prompt and the model's answer.
 
-    If the last turn is not the model's, all turns are the prompt and the output is
+    If the last turn is not from the model, the prompt has all turns and the output is
     empty.
     """
     conversation: list[object] = []

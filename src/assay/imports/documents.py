@@ -25,7 +25,7 @@ UNUSUAL = (
     TypeError,
     ValueError,
 )
-"""Exceptions that occur if a value in a file has an unexpected type."""
+"""Exceptions that occur when a value in a file has the wrong type."""
 
 
 def read_document(path: Path) -> dict[str, Any]:
@@ -60,8 +60,9 @@ def unreadable(
 
 @contextmanager
 def unusual_values(path: Path) -> Iterator[None]:
-    """Raise `UnusablePath` if the block fails because a value has an unexpected type,
-    such as a number instead of a list.
+    """Context manager that raises `UnusablePath` if a value has an unexpected type.
+
+    An example is a number instead of a list.
     """
     try:
         yield
@@ -129,7 +130,7 @@ def head_of(path: Path) -> bytes:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """Return the value if it is a JSON object, or else an empty mapping."""
+    """Return the value if it is a JSON object, otherwise an empty mapping."""
     return value if isinstance(value, Mapping) else {}
 
 
@@ -145,7 +146,7 @@ def number_of(value: object) -> float | None:
 
 
 def moment_of(seconds: object) -> str | None:
-    """Return a time, in seconds since 1970, as text in the form of `run.json`; None if it is not a number."""
+    """Convert a time from seconds since 1970 to the text format of `run.json`. Return None if it is not a number."""
     number = number_of(seconds)
     if number is None:
         return None
@@ -157,7 +158,7 @@ LARGEST_ENTRY = 1 << 30
 MOST_EXPANSION = 300
 """Maximum ratio between the total unpacked size of an archive and its own size."""
 SPARE_BYTES = 64 << 20
-"""The size to which any archive may unpack, regardless of the ratio."""
+"""Archives that unpack to at most this size are accepted, whatever their compression ratio."""
 MOST_ENTRIES = 4_000_000
 
 

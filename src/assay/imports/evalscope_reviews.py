@@ -98,7 +98,11 @@ def _split_name(
 
 
 def _numbers(report: Mapping[str, Any]) -> Iterator[ForeignNumber]:
-    """Yield the metrics of a report. Their names are name and aggregation, or `mean_acc` in older reports."""
+    """Yield the metrics of a report. A metric is named `name`, or `name.aggregation`
+    unless it is a mean.
+
+    Older reports write `mean_name`.
+    """
     for entry in report.get("metrics") or ():
         metric = mapping(entry)
         identity = mapping(metric.get("identity"))
@@ -131,7 +135,7 @@ def _sample(
     subset: str,
     is_divided: bool,
 ) -> ForeignSample:
-    """Return one review as a sample. Repeats of a sample have the same group id, which becomes the sample id."""
+    """Convert one review to a sample. Repeats of a sample share a group id, which becomes the sample id."""
     verdict = mapping(row.get("sample_score"))
     epoch = number_of(verdict.get("generation_index"))
     if epoch is not None:

@@ -41,7 +41,7 @@ SPREADS = ("stderr", "std", "var", "bootstrap_stderr", "ci_low", "ci_high")
 """Names of inspect_ai's metrics that give the uncertainty of another metric."""
 STOP_REASONS = {"max_tokens": "length", "model_length": "length"}
 _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONHOME")
-"""Environment variables that an interpreter needs. The reading process gets no others, and thus no keys."""
+"""Environment variables that a Python process needs. The reading process gets no others, so it has no API keys."""
 
 
 def is_inspect_log(path: Path) -> bool:
@@ -197,7 +197,9 @@ class _Log:
 
 
 def stated_numbers(header: Mapping[str, Any]) -> Iterator[ForeignNumber]:
-    """Yield the metrics of a log. Metrics such as `stderr` become the uncertainty of the metric they belong to."""
+    """Yield the metrics of a log. A metric such as `stderr` is not yielded, but becomes
+    the uncertainty of another metric.
+    """
     results = mapping(header.get("results"))
     for entry in results.get("scores") or ():
         score = mapping(entry)
@@ -280,7 +282,9 @@ def sample_of(
 
 
 def _prompt(plain: Mapping[str, Any]) -> tuple[Message, ...]:
-    """Return the conversation before the last answer; the input of the sample if there is none."""
+    """Return the conversation before the last answer. If the log has no conversation,
+    return the input of the sample.
+    """
     turns = list(plain.get("messages") or ())
     if turns and mapping(turns[-1]).get("role") == "assistant":
         turns.pop()
@@ -336,7 +340,11 @@ def _scores(scores: Mapping[str, Any]) -> Iterator[ForeignScore]:
 
 
 def _outcome(score: Mapping[str, Any]) -> Outcome:
-    """Return the outcome of a score: the one recorded in an export of assay, or unparsed for N (no answer)."""
+    """Return the outcome of a score.
+
+    It is the outcome that an export of assay recorded, unparsed for the value N (no
+    answer), and scored otherwise.
+    """
     reason = score.get("reason")
     for outcome in COUNTED_AS_ZERO:
         if reason == outcome.value:
@@ -347,8 +355,9 @@ def _outcome(score: Mapping[str, Any]) -> Outcome:
 
 
 def _part_name(scorer: str, part: str) -> str:
-    """Return the metric's name for one of several values: `scorer.part`, the form that
-    exports of assay already have.
+    """Return the metric name for one of several values: `scorer.part`.
+
+    Names that already have this form, as in exports of assay, are not changed.
     """
     if part == scorer or part.startswith(f"{scorer}."):
         return part

@@ -100,10 +100,11 @@ def _samples(
     path: str,
     header: "EvalLog",
 ) -> Iterator[Any]:
-    """Yield the samples of a `.eval` file in the order of its data. Missing samples are left out.
+    """Yield the samples of a `.eval` file in the order of its data. Missing samples are
+    left out.
 
-    One reader is used for all samples. `read_eval_log_samples` would read the list of
-    all entries again for each sample.
+    All samples are read with one reader. `read_eval_log_samples` would read the list of
+    entries again for each sample.
     """
     from inspect_ai._util.async_zip import AsyncZipReader
     from inspect_ai._util.asyncfiles import AsyncFilesystem

@@ -160,8 +160,8 @@ class _Results:
     ) -> Iterator[ForeignNumber]:
         """Yield the metrics of a task.
 
-        If assay exported the file, the metadata of the task also has their intervals
-        and counts.
+        In files exported by assay, the metadata of the task also has the intervals and
+        counts.
         """
         directions = mapping(self._part("higher_is_better", name))
         metadata = mapping(config.get("metadata"))
@@ -202,7 +202,11 @@ def _pair(ends: object) -> tuple[float, float] | None:
 
 
 class _Samples:
-    """A function that yields the samples of one task. Lines of further filters add verdicts to the same samples."""
+    """A callable that yields the samples of one task.
+
+    If the file has lines for several filters, the later ones only add verdicts to
+    samples.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file

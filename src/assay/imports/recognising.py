@@ -57,7 +57,10 @@ def is_format(path: Path) -> bool:
 
 
 def is_result_name(path: Path) -> bool:
-    """Return True if a path is named like a result file of a tool. It is used to find results in a folder of runs."""
+    """Return True if a path has the usual name of another tool's results.
+
+    Used to find such results in a folder of runs.
+    """
     if path.is_dir():
         return path.name == "reviews"
     is_lm_eval_name = path.name.startswith("results_") and path.suffix == ".json"

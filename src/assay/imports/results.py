@@ -29,7 +29,7 @@ class ForeignScore:
 
 @dataclass(frozen=True, slots=True)
 class ForeignSample:
-    """The prompt, the answer and the verdicts of one sample in one epoch."""
+    """One sample from another tool's results, in one epoch: the prompt, the answer and the verdicts."""
 
     id: str
     output: Output | None = None
@@ -75,7 +75,7 @@ class ForeignTask:
     samples: Callable[[], Iterator[ForeignSample]] = no_samples
     numbers: tuple[ForeignNumber, ...] = ()
     higher_is_better: Mapping[str, bool] = field(default_factory=lambda: EMPTY)
-    """The direction of each metric, if the format has it. For other metrics, higher values are assumed to be better."""
+    """For each metric, whether higher values are better, if the format records it. The default is True."""
     shares: frozenset[str] = frozenset()
     """Names of metrics whose values are between 0 and 1."""
     settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)

@@ -57,9 +57,11 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
 
 
 def _names(path: Path) -> tuple[str, str]:
-    """Return the model and the task in the path `MODEL/[T2026…/]MODEL_DATASET.xlsx`.
+    """Return the model and the task named by a path:
+    `MODEL/[T2026…/]MODEL_DATASET.xlsx`.
 
-    The model is `UNKNOWN` if no folder has its name.
+    The file name does not show where the model's name ends, so a folder must have that
+    name. If none has, the model is `UNKNOWN`.
     """
     stem = path.stem
     for ending in VERDICT_ENDINGS:
@@ -121,7 +123,7 @@ def _sample(
 
 
 def _question(row: Mapping[str, Any]) -> str:
-    """Return the question with its hint and options, because the table does not contain the prompt."""
+    """Build the question from its text, its hint and the options. The table does not contain the prompt."""
     lines = []
     hint = row.get("hint")
     if not is_missing(hint) and hint:

@@ -82,7 +82,7 @@ ZERO_CROSSINGS = 32
 KAISER_BETA = 9.0
 BLOCK_FRAMES = 8192
 ROLL_OFF = 0.95
-"""The frequency at which the low-pass filter begins to fall, as a share of the lower Nyquist frequency."""
+"""Cutoff frequency of the low-pass filter, as a fraction of the lower of the two Nyquist frequencies."""
 
 
 def resample(
@@ -122,10 +122,10 @@ def resample(
 
 
 def _filters(up: int, down: int) -> "tuple[int, NDArray[np.float64]]":
-    """Return half the filter length in input samples, and the filters.
+    """Return half the filter length in input samples, and the filters for resampling.
 
-    There is a filter for outputs at each of 0/up, 1/up, … of a step between input
-    samples.
+    An output sample lies at 0/up, 1/up, … of the way between two input samples. There
+    is one filter for each of these positions.
     """
     import numpy as np
 
@@ -147,21 +147,26 @@ def _filters(up: int, down: int) -> "tuple[int, NDArray[np.float64]]":
 
 
 CANCELLED = 0.1
-"""Channels cancel each other if the power of their sum, divided by the sum of their powers, is below this limit.
+"""Channels are taken to cancel each other if this ratio is lower: the power of their
+sum to the sum of their powers.
 
-The quotient is 1 for independent channels, and if all channels but one are silent.
+For independent channels the ratio is 1. It is also 1 if all channels but one are
+silent.
 """
 MOST_CANCELLED = 0.05
-"""Largest share of a clip's power that may cancel out when its channels are mixed to mono.
+"""Maximum share of a clip's power that may be lost when its channels are mixed to mono.
 
-Above it, the channels are not mixed.
+If more would be lost, the channels are not mixed.
 """
 MOST_CANCELLED_BANDS = 0.25
-"""The same limit, measured in frequency bands: speech may cancel although a hum in the same clip does not."""
+"""The same limit as `MOST_CANCELLED`, but measured in frequency bands.
+
+It detects that speech cancels out even if a hum in the same clip does not.
+"""
 BAND = 64
-"""Number of neighbouring frequencies in a band, about 60 Hz at 16 kHz. Narrower bands would cancel by chance."""
+"""Number of neighbouring frequencies per band, about 60 Hz at 16 kHz. Narrower bands would give false alarms."""
 MIX_FRAMES = 16384
-"""The length in frames of the parts that are tested for cancelling: 0.3 to 2 seconds, depending on the rate."""
+"""A clip is tested for cancellation in parts of this many frames: 0.3 to 2 seconds, depending on the rate."""
 
 
 @dataclass(
@@ -260,7 +265,7 @@ def decode_audio_here(
 
 
 def _one_channel(samples: "Floats") -> "tuple[Floats, str]":
-    """Return the mean of the channels, or one of them if they cancel each other, and a note on which it is."""
+    """Mix the channels to one. If they would cancel out, return a single channel, and a note that names it."""
     import numpy as np
 
     count = samples.shape[1]

@@ -38,7 +38,7 @@ _PASSED_ON = (
     "PYTHONHOME",
     "SYSTEMROOT",
 )
-"""Environment variables that an interpreter needs. The worker gets no others, and thus no keys or tokens."""
+"""Environment variables that a Python process needs. The worker gets no others, so it has no keys or tokens."""
 
 _idle: "list[Worker]" = []
 _lock = threading.Lock()
@@ -200,7 +200,7 @@ def _environment() -> dict[str, str]:
 
 
 def _widen(stream: IO[bytes] | None) -> None:
-    """Enlarge the buffer of a pipe. Whenever it is full, the system must switch between the two processes."""
+    """Enlarge the buffer of a pipe. A full buffer forces the system to switch between the two processes."""
     try:
         import fcntl
 

@@ -165,7 +165,7 @@ def _format_of(
     data: bytes,
     expected: frozenset[str],
 ) -> str:
-    """Return the format of a medium, by its first bytes. Raise if it is not one of `expected`."""
+    """Detect the format of a medium from its first bytes. Raise if it is not one of `expected`."""
     if not data:
         raise medium.fault(f"the {medium.kind} is empty: 0 bytes")
     kind = _a(medium.kind)
@@ -184,7 +184,7 @@ def _format_of(
 
 
 def _usual(medium: Media) -> str:
-    """Return the formats that every model reads, such as "PNG or JPEG", for an error message."""
+    """Return examples of formats that every model can read, such as "PNG or JPEG", for an error message."""
     if medium.kind == "image":
         return "PNG or JPEG"
     if medium.kind == "audio":
@@ -208,10 +208,11 @@ def _a(kind: str) -> str:
 
 
 def described(medium: Media) -> dict[str, Any]:
-    """Return a medium's size in bytes and the facts in its header: width and height, or seconds, rate and channels.
+    """Describe a medium for a scorer: size in bytes, width and height, or seconds, rate
+    and channels.
 
-    If the header cannot be read, return only the size: the scorer decides whether a
-    model's image is valid.
+    If the header cannot be read, return only the size. The scorer decides whether a
+    generated image is valid.
     """
     plain: dict[str, Any] = {"bytes": len(medium.data())}
     try:

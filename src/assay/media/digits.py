@@ -30,7 +30,7 @@ DARKEST = 16
     eq=False,
 )
 class Half:
-    """One half of the images: their pixels as rows of 64 numbers from 0 to 1, and their labels."""
+    """One half of the dataset: images as rows of 64 numbers from 0 to 1, and their labels."""
 
     pixels: "Floats"
     labels: "Labels"
@@ -72,7 +72,7 @@ def digits() -> Digits:
 
 
 def digit_pixels(image: Image) -> "Floats":
-    """Return an image of any size as 64 numbers from 0 to 1, with bright ink on dark paper as in the dataset."""
+    """Convert an image of any size to 64 numbers from 0 (black) to 1 (white). Digits are white on black."""
     import numpy as np
     from PIL import Image as pillow
 

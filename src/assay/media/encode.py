@@ -39,7 +39,7 @@ def bytes_of_text(text: str, what: str = "media") -> bytes:
 
 
 READERS = {kind: partial(bytes_of_text, what=kind) for kind in MEDIA_KINDS}
-"""The function that decodes base64 to each kind of medium. They differ only in the kind named in error messages."""
+"""For each kind of medium, a function that decodes base64. The kind appears in its error messages."""
 image_bytes = READERS["image"]
 
 
@@ -117,9 +117,10 @@ def audio_from(
 
 
 def wav_of(decoded: "DecodedAudio", original: Audio) -> Audio:
-    """Return a decoded clip as 16-bit WAV, or as floats if it exceeds full scale.
+    """Convert a decoded clip to a 16-bit WAV file, or to floats if its values exceed
+    full scale.
 
-    Its name and location are those of `original`.
+    The result has the name and location of `original`.
     """
     is_loud = float(abs(decoded.samples).max(initial=0.0)) > 1.0
     wav = audio_from(

@@ -138,7 +138,7 @@ def to_rgb(image: "PilImage") -> "PilImage":
 
 
 def _from_deep(image: "PilImage") -> "PilImage":
-    """Return 16- or 32-bit grey as 8-bit grey. Pillow's own conversion would turn everything above 255 to white."""
+    """Convert 16- or 32-bit grey to 8-bit grey. Pillow's own conversion would make all values above 255 white."""
     import numpy as np
     from PIL import Image as pillow
 

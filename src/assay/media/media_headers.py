@@ -54,17 +54,19 @@ class Broken(Exception):
 
 _UNKNOWN_LENGTH = (0, 0xFFFFFFFF)
 _ONE_FRAME_A_BLOCK = frozenset({1, 3, 6, 7, 0xFFFE})
-"""Codes of WAV formats with one frame in each block: PCM, floats, A-law, mu-law, extensible.
+"""Codes of WAV formats in which each block is one frame: PCM, floats, A-law, mu-law,
+extensible.
 
-A block of GSM has many frames.
+In other formats, such as GSM, a block contains many frames.
 """
 
 
 def wav(data: bytes) -> Facts:
-    """Return rate, channels and frames. Raise `Broken` if the file has fewer samples than its header declares.
+    """Return rate, channels and frames. Raise `Broken` if the file has fewer samples
+    than its header declares.
 
-    A program that writes to a pipe leaves the lengths at 0 or -1; then the samples in
-    the file are counted.
+    Programs that write to a pipe leave the declared length at 0 or -1. For such files,
+    count the samples.
     """
     layout = _WavFormat()
     offset = 12
@@ -279,7 +281,7 @@ AUDIO_READERS: dict[str, Callable[[bytes], Facts]] = {
     read.__name__: read
     for read in (wav, flac, ogg, aiff, svx, caf, rf64, w64, au, sphere)
 }
-"""The function that reads the headers of each audio format. Each is named after its format."""
+"""The function that reads the headers of each audio format. A function has the name of its format."""
 
 
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -444,9 +446,9 @@ def tiff(data: bytes) -> Facts:
 
 
 def riff_size(data: bytes, what: str) -> None:
-    """Raise `Broken` if a RIFF file is shorter than the length in its header.
+    """Raise `Broken` if a RIFF file is shorter than its header declares.
 
-    A size of 0 or -1 means a stream of unknown length.
+    A declared size of 0 or -1 marks a stream of unknown length, which is accepted.
     """
     (declared,) = struct.unpack_from("<I", data, 4)
     if declared in (0, 0xFFFFFFFF):
@@ -459,7 +461,7 @@ def riff_size(data: bytes, what: str) -> None:
 IMAGE_READERS: dict[str, Callable[[bytes], Facts]] = {
     read.__name__: read for read in (png, jpeg, gif, webp, bmp, tiff)
 }
-"""The function that reads the headers of each image format. Each is named after its format."""
+"""The function that reads the headers of each image format. A function has the name of its format."""
 
 
 def mp4(data: bytes) -> Facts:

@@ -39,7 +39,7 @@ _PNG_NAMES = {
     b"iCCP": "colour profile",
 }
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
-"""A marker among the compressed pixels that is neither an escaped 0xFF byte nor a restart marker."""
+"""Matches the next marker after compressed pixels. Escaped 0xFF bytes and restart markers do not count."""
 _WAV_KEPT = frozenset({b"fmt ", b"fact", b"data"})
 _WEBP_DROPPED = {b"EXIF": "exif", b"XMP ": "xmp", b"ICCP": "colour profile"}
 _FLAC_KEPT = frozenset({0, 3})
@@ -189,7 +189,7 @@ def _jpeg_name(code: int, body: bytes) -> str:
 
 
 def strip_webp(data: bytes) -> Stripped:
-    """Strip a WebP: EXIF (except a rotation), XMP and colour profile, with the flags that declare them."""
+    """Strip a WebP: remove XMP, colour profile and EXIF except a rotation, and clear the flags that announce them."""
     pieces = []
     dropped = []
     flags = 0
@@ -231,7 +231,9 @@ def strip_wav(data: bytes) -> Stripped:
 
 
 def strip_flac(data: bytes) -> Stripped:
-    """Strip a FLAC: comments, pictures and similar blocks. The last remaining block is marked as the last."""
+    """Strip a FLAC: remove comments, pictures and similar blocks, and set the last-
+    block flag on the last one left.
+    """
     names = {4: "comments", 6: "picture"}
     blocks = []
     dropped = []

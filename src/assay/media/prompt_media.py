@@ -70,7 +70,7 @@ def _fitted_part(
 
 
 Formats = Mapping[str, Collection[str]]
-"""Accepted formats by kind of medium. Media of a kind that is not listed are passed on unchanged."""
+"""Accepted formats for each kind of medium. Media of kinds that are not listed are not converted."""
 WEB_IMAGES = frozenset({"png", "jpeg", "gif", "webp"})
 PLAIN_AUDIO = frozenset({"wav", "mp3", "flac", "ogg"})
 

@@ -127,8 +127,10 @@ def _may_be_missing(
     count: int,
     decoded: int,
 ) -> bool:
-    """Return True if nearly as many frames could be decoded as the header declares, so
-    that the file is not truncated.
+    """Return True if the difference between declared and decoded frames is small enough
+    to be normal.
+
+    A larger difference means that the file is truncated.
     """
     return decoded > 0 and count - decoded <= 2 + count // 100
 
@@ -160,7 +162,10 @@ def _pixels(frame: "VideoFrame") -> "Pixels":
 
 @contextmanager
 def _opened(video: Video) -> "Iterator[tuple[Any, Any]]":
-    """Open a file and its first video stream. Errors of the decoder become `DataError`s with the video's location."""
+    """Open a file and return it with its first video stream.
+
+    Errors of the decoder become `DataError`s with the video's location.
+    """
     av = library("av", "PyAV, which reads videos,", "assay[media]")
     try:
         with av.open(io.BytesIO(video.data())) as container:
