@@ -155,7 +155,8 @@ class Registry(Generic[T]):
         return place_of(self.get(name))
 
     def resolve(self, name: str) -> str | None:
-        """Return the registered spelling of a name, ignoring case and `-`/`_`; None for an unknown name.
+        """Return the name as registered, ignoring case and `-`/`_`. Return None for an
+        unknown name.
 
         A variant may be written with `@`: `mme@upstream` is `mme_upstream`.
         """
@@ -315,11 +316,12 @@ def fit_options(
     thing: Callable[..., Any],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the options converted to the annotation of their parameter, or to the type of its default.
+    """Convert options to the annotation of their parameter, or to the type of its
+    default.
 
     `revision=12` is the text "12" for `revision: str`; `temperature="1e-5"` is a number
-    for `temperature: float`; `fast=no` is False for `fast: bool`. `fast=maybe` is
-    refused, because any text is true in Python.
+    for `temperature: float`; `fast=no` is False for `fast: bool`. `fast=maybe` is an
+    error, because Python treats any non-empty text as true.
     """
     fitted = dict(options)
     if not any(isinstance(value, (int, float, str)) for value in fitted.values()):

@@ -62,7 +62,11 @@ DEFAULT_CONCURRENCY = 8
 
 @dataclass(eq=False)
 class AgentModel:
-    """An agent program that calls a model. Its output is what it prints or writes, plus its files and exit code."""
+    """A model that runs an agent program for each request.
+
+    The output has the text that the program prints or writes, its files and its exit
+    code.
+    """
 
     program: AgentProgram
     inner: Model

@@ -1,7 +1,8 @@
-"""The endpoint of one sample: an HTTP server that answers the requests of a program with the model of the run.
+"""The endpoint of one sample: an HTTP server that answers the requests of an agent
+program with the run's model.
 
-It listens on the loopback interface of the sample's workspace, so that no other sample reaches it, and accepts only
-requests with the sample's key.
+It listens on the loopback interface of the sample's workspace, where no other sample
+can reach it, and it accepts only requests with the sample's key.
 """
 
 import asyncio

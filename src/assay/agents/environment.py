@@ -61,8 +61,10 @@ class Environment(Protocol):
         """Put the files of a sample into its workspace. Raise an `AssayError` if that is not possible."""
 
     def solution(self, workspace: AgentWorkspace, id: str) -> Sequence[str] | None:
-        """Put the reference solution of the task into the workspace. Return the command
-        that runs it, or None without one.
+        """Put the reference solution of the task into the workspace, and return the
+        command that runs it.
+
+        Return None if the task has no solution.
         """
 
     def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:

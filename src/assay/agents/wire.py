@@ -26,7 +26,7 @@ class WireRequest:
 
     prompt: Prompt
     model: str
-    """Model name in the request. It has no effect on which model answers."""
+    """Model name in the request. It is ignored: the run's model always answers."""
     is_stream: bool
     dropped: tuple[str, ...] = ()
     """Names of request fields without a counterpart in assay, which were not passed on."""

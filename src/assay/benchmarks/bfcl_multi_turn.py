@@ -1,10 +1,11 @@
-"""BFCL v4 with several turns: the model uses simulated systems such as a file system, a shop or a car.
+"""BFCL v4 with several turns: the model uses simulated systems such as a file system, a
+shop or a car.
 
-A user turn ends when the model answers without a call. The systems and the checker are
-those of the installed `bfcl-eval` package. The checker runs the model's calls and the
-correct ones, and compares states and results after each turn. The package executes calls
-as Python text, so only calls to the offered functions with literal arguments are passed
-to it.
+A user turn ends when the model answers without a call. The installed `bfcl-eval`
+package provides the systems and the checker. The checker runs the model's calls and the
+correct calls, and compares states and results after each turn. The package executes
+calls as Python text. So it only gets calls to the offered functions, and only with
+literal arguments.
 """
 
 import ast

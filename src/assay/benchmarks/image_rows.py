@@ -1,8 +1,9 @@
-"""Rows of image generation and editing: prompts, with source images and target images.
+"""Readers for image generation and editing: prompts, with source images and target
+images.
 
-Rows are read like those of the vision-language tables, but need no image, and the
-question is in `prompt` or `instruction`. Images are base64 in `image` (several in a
-list), files next to the table, or image cells of the hub.
+Rows have the format of the vision-language tables, with two differences: they need no
+image, and the question is in `prompt` or `instruction`. Images are base64 in `image` (a
+list for several images), files next to the table, or image cells of the hub.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -246,7 +246,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class HeardRounds:
-    """A template for dialogues whose user turns are audio clips or their texts.
+    """Prompt template for dialogues. Each user turn is an audio clip or its text.
 
     The first turn contains the instruction.
     """

@@ -43,7 +43,7 @@ def read_task_rows(file: str) -> dict[str, Row]:
 
 
 def build_task(row: Row, module: str) -> Task:
-    """Build a task from a row whose inherited fields are filled in."""
+    """Build a task from a row. The inherited fields must already be filled in."""
     source: Row = {}
     settings: Row = {}
     for key, value in row.items():

@@ -1,8 +1,9 @@
-"""Use τ² from the installed `inspect_evals` package: its data, databases, tools and scorers, without its solvers.
+"""Use τ² from the installed `inspect_evals` package: its data, databases, tools and
+scorers, but not its solvers.
 
-The package expects to run inside inspect_ai, which has a store with the state of a
-sample. assay creates a store for each sample, and makes it the current store while a
-tool or a scorer of the package runs.
+The package expects to run inside inspect_ai, which keeps the state of a sample in a
+store. assay creates a store for each sample, and activates it while a tool or a scorer
+of the package runs.
 """
 
 import ast
@@ -33,7 +34,7 @@ class Domain:
     """Where the package stores the parts of a domain (airline, retail, telecom): tools, database and toolkit."""
 
     instance: str
-    """The name under which the package stores the agent's messages."""
+    """The name of the package's store for the agent's messages."""
     agent_tools: str
     """The list of the agent's tools, as `module:list`."""
     user_tools: str = ""

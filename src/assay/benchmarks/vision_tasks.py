@@ -220,7 +220,7 @@ def one_for_ten(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def complexity_of(row: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the complexity of the question, which CORE-MM's score uses as a weight."""
+    """Return the complexity of the question as a tag. CORE-MM's score weights questions by it."""
     complexity = str(row.get("complexity") or "").strip()
     return {"complexity": complexity} if complexity else {}
 

@@ -109,7 +109,7 @@ def _verdict_line(verdict: Verdict, width: int) -> str:
 
 
 def _difference_lines(verdict: Verdict, indent: str) -> Iterator[str]:
-    """Yield a line for each of the first differences of a fixture, and a line with the number of the others."""
+    """Yield a line for each of a fixture's first differences. If there are more, yield a line with their number."""
     for difference in verdict.differences[:SHOWN]:
         yield f"{indent}{difference}"
     more = len(verdict.differences) - SHOWN

@@ -315,7 +315,11 @@ def _count(
     cell: PlannedTask,
     looked_at: Sequence[Sample | BadSample],
 ) -> tuple[int, int, int]:
-    """Return the number of samples, rounds and unusable rows. All rows are read only if their number is unknown."""
+    """Return the number of samples, rounds and unusable rows.
+
+    The rows are counted by reading all of them only if their number is not known
+    otherwise.
+    """
     run = cell.run
     chosen = view(
         cell.samples,

@@ -1,8 +1,8 @@
 """Forecast tokens, time and money of a run before it starts, each as a range.
 
-Ranges come from the prompts and from earlier runs in the parent folder: how many tokens
-a request of this task took, and how fast the model was. A value that no earlier run has
-is shown as unknown instead of being guessed.
+The ranges are computed from the prompts and from earlier runs in the parent folder.
+Those show how many tokens a request of this task took, and how fast the model was. If
+no earlier run has a value, it is shown as unknown and not guessed.
 """
 
 import math

@@ -1,8 +1,10 @@
-"""`assay parity`: check that an answer does not depend on the other requests in its batch.
+"""`assay parity`: check that an answer does not depend on the other requests in its
+batch.
 
 The model answers the same samples one at a time and in batches, in order and in
-reverse. If the two tokens at which answers first differ were almost equally probable,
-rounding may have decided between them. Such ties are counted separately.
+reverse. Answers that differ are compared at the first different token. If both tokens
+were almost equally probable, rounding may be the reason. Such ties are counted
+separately.
 """
 
 import asyncio
@@ -44,7 +46,7 @@ class Parity:
     largest: float = 0.0
     """The largest difference found between two log-likelihoods."""
     drifted: list[str] = field(default_factory=list)
-    """The ids of the samples whose answer changed."""
+    """The ids of the samples with different answers."""
 
     def line(self) -> str:
         """Return the result as one line to print."""

@@ -1,9 +1,10 @@
-"""`assay python script.py …`: run a script with assay's versions of the toolkit modules that it imports.
+"""`assay python script.py …`: run a script with assay's versions of the toolkit modules
+that it imports.
 
-By naming the script, the user agrees to run it. Its imports decide which dialects it
-needs. assay's modules take precedence over those of a checkout or an installed package,
-which provides all other modules. An unrelated module of the user with the same name is
-hidden only with `--dialect`.
+By naming the script, the user agrees to run it. The imports of the script determine
+which toolkits it needs. assay's versions of these modules replace those of a checkout
+or an installed package. All other modules are imported from there as usual. If the user
+has an unrelated module with the same name, only `--dialect` hides it.
 """
 
 import importlib
@@ -206,7 +207,7 @@ def _user_frames(
     trace: TracebackType | None,
     script: Path,
 ) -> TracebackType | None:
-    """Return the traceback from the script's first frame on. If the script did not start, return all of it."""
+    """Return the traceback, starting at the script's first frame. If the script did not start, return all of it."""
     frame = trace
     while frame is not None and frame.tb_frame.f_code.co_filename != str(
         script.resolve()

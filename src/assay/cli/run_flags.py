@@ -98,7 +98,7 @@ def add_some(
     *names: str,
     **helps: str,
 ) -> None:
-    """Add the flags of some run options to the parser of another command. `helps` has other help texts for them."""
+    """Add the flags of some run options to another command's parser. `helps` can replace their help texts."""
     for name in names:
         _add(parser, name, **({"help": helps[name]} if name in helps else {}))
 

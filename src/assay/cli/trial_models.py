@@ -210,7 +210,7 @@ def right_answer(sample: Sample) -> str:
 
 
 def _references(sample: Sample, rounds: int) -> list[Output]:
-    """Return the reference answer of each round of a dialogue. It is empty for a round without one."""
+    """Return the reference answer of each round of a dialogue. A round without a reference gets an empty text."""
     for column in REFERENCE_COLUMNS:
         references = sample.fields.get(column)
         if rounds > 1 and isinstance(references, list) and len(references) == rounds:

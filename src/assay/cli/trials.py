@@ -188,7 +188,7 @@ def _score_targets(
     prepared: Any,
     trial: Trial,
 ) -> None:
-    """Score the targets of further rows, to find those on which a scorer would give no verdict."""
+    """Score the targets of further rows as answers, to find rows that the scorer cannot score."""
     quick = [
         TriedScorer(name, scorer, None, trial)
         for name, scorer in prepared.scorers
@@ -345,9 +345,11 @@ class TriedScorer:
         yield f"  {self.name}: not tried without --judge {named}"
 
     def try_all(self) -> Iterator[str]:
-        """Try a scorer that scores all samples at once on the targets, and yield its result.
+        """Try a scorer that scores all samples at once, with the targets as answers,
+        and yield its result.
 
-        Scorers of assay, and those that call a helper model, are not tried: some need more samples than the trial has.
+        Scorers of assay and scorers that call a helper model are skipped. Some of them
+        need more samples than the trial has.
         """
         if not self._rows:
             return

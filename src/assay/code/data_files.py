@@ -1,10 +1,11 @@
-"""Data files that users' modules read while they are imported, such as settings next to them.
+"""Data files that users' modules read while they are imported, such as settings next to
+them.
 
 While a file is loaded, an audit hook records the files that its modules open for
-reading; their contents are part of its digest. A function that was not loaded here,
-such as one of a script that imports assay, is identified by the data it names instead.
-API keys are ignored, because the model is the same with another key. So is the path of
-a file.
+reading. Their contents become part of the file's digest. Some functions were not loaded
+here, such as those of a script that imports assay. Their digest contains the data that
+they name instead. API keys and paths are left out, because they do not change a
+component's behaviour.
 """
 
 import hashlib

@@ -1,11 +1,10 @@
 """Imports between users' files in the same folder.
 
-Loading a file makes the modules of its folder importable; modules with the same name in
-Python's path come first. Two such folders may both have a `helper.py`. The module of
-the first folder keeps its name. That of the second folder gets another name in
-`sys.modules`, and the files of that folder get their own builtins, whose `import` uses
-the new name. Imports in other files do not change. Names looked up by `importlib` are
-not affected.
+Loading a file makes the other modules in its folder importable. Modules with the same
+name in Python's path have precedence. If two such folders both have a `helper.py`, the
+one loaded first keeps its name. The second one gets another name in `sys.modules`, and
+its neighbours get their own builtins, in which `import` uses that name. Imports in all
+other files, and names looked up by `importlib`, are not affected.
 """
 
 import builtins
@@ -203,7 +202,7 @@ def _home_above(file: str) -> _Home | None:
 
 
 def _home_of(spec: ModuleSpec) -> Path | None:
-    """Return the user folder from which a top-level module was loaded."""
+    """Return the user folder that contains a top-level module. Return None for any other module."""
     location = next(
         iter(spec.submodule_search_locations or ()),
         spec.origin if spec.has_location else None,

@@ -28,7 +28,7 @@ _SITE_PACKAGES = re.compile(r".*/(?:site|dist)-packages/([^/.]*)", re.DOTALL)
 
 
 def library_of(file: str | Path) -> str | None:
-    """Return the top-level name of the installed library that a file belongs to; None for every other file."""
+    """Return the top-level name of the installed library that contains a file. Return None if no library does."""
     path = str(file)
     if match := _SITE_PACKAGES.match(path):
         return match[1]
@@ -44,7 +44,7 @@ def library_of(file: str | Path) -> str | None:
 def _target_folders(
     search_path: tuple[str, ...],
 ) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return the folders in Python's path into which pip installed packages, each with the names that it installed."""
+    """Return the folders in Python's path that pip installed packages into, each with the names of its packages."""
     targets = []
     for folder in dict.fromkeys(search_path):
         if not folder:
@@ -251,9 +251,10 @@ def _own_imports(file: Path) -> list[tuple[str, Path]]:
 
 @until_changed(8192)
 def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
-    """Return the modules that a file may import, and whether it also imports modules whose names cannot be determined.
+    """Return the modules that a file may import. The second value is True if it also
+    imports modules by computed names.
 
-    In assay's own files only the lines with relative imports are parsed, because every
+    In assay's own files, only the lines with relative imports are parsed, because every
     run waits for the result.
     """
     tree: ast.Module | None = None

@@ -1,9 +1,10 @@
-"""Code without a file: functions and classes of notebook cells, `python -c`, `python -i` and stdin.
+"""Code without a file: functions and classes of notebook cells, `python -c`, `python
+-i` and stdin.
 
-It is identified by its bytecode, which comments and blank lines do not change, and by
-the values it names: constants, globals, defaults, closure values, and the functions of
-the same session that it calls. A value that is not JSON data is identified by its
-class. Values with a secret's name are left out.
+The digest of such code covers its bytecode, which comments and blank lines do not
+change, and the values that it names: constants, globals, defaults, closure values, and
+functions of the same session that it calls. For a value that is not JSON data, only the
+class is used. Values whose names suggest a secret are left out.
 """
 
 import dis

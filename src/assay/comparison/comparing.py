@@ -1,9 +1,10 @@
-"""Compare a run with an earlier run, paired by sample id, and list other differences between the two.
+"""Compare a run with an earlier run, paired by sample id, and list other differences
+between the two.
 
 Unreadable answers and clusters are treated as in each run's results table. Samples
-without a verdict in either run are left out. The last summary of each run defines how
-several answers to a sample are reduced to one value. The values of a run must give the
-result in its table.
+without a verdict in one of the runs are left out. If a sample has several answers, they
+are combined to one value as in the last summary of its run. A metric is compared only
+if the sample values of a run give the result in its table.
 """
 
 import shlex
@@ -167,8 +168,8 @@ def compare_runs(
 ) -> Comparison:
     """Compare every metric that both the run and the baseline have, sample by sample.
 
-    Each of the two may be a folder or the results of another tool. `force` compares another tool's results even if
-    their data is different or unknown.
+    Run and baseline may each be a folder or the results of another tool. With `force`,
+    results of another tool are compared even if their data are different or unknown.
 
     Example: `compare_runs("runs/before", "runs/after").lines()`
     """

@@ -1,8 +1,10 @@
-"""The rows of a comparison: one metric of a run and of its baseline, with a sentence about the difference.
+"""The rows of a comparison: one metric of a run and of its baseline, with a sentence
+about the difference.
 
-The sentence contains which run is better, by how much and with which interval, how many
-samples changed in each direction, and p. Amount and interval have the same sign: "worse
-by 2.0 points, 95 % interval 0.5 to 3.5". One more sentence summarizes all rows.
+The sentence states which run is better, by how much and with which interval, how many
+samples changed in each direction, and the p value. The interval has the same sign as
+the difference: "worse by 2.0 points, 95 % interval 0.5 to 3.5". Another sentence
+summarizes all rows.
 """
 
 from collections.abc import Mapping, Sequence

@@ -35,7 +35,7 @@ class Partner:
     model: str = ""
     table: Result | None = None
     ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """The id in the run by the id in the baseline, for samples whose ids differ."""
+    """Maps a sample's id in the baseline to its id in the run. Contains only samples whose ids differ."""
     refused: str = ""
     """The reason why the results cannot be compared; empty if they can."""
     notes: tuple[str, ...] = ()

@@ -1,10 +1,10 @@
 """The gate: decide by intervals whether a run passes its policy.
 
-A task that may drop by at most `max_drop` passes if the whole paired interval against
-the baseline is above that drop (non-inferiority), and fails if all of it is below. So a
-small run cannot pass by luck: it is inconclusive, and the check estimates how many
-samples would decide. Limits on the value itself are decided by the value's own
-interval.
+With `max_drop`, the interval of the paired difference from the baseline is compared
+with the allowed drop. The run passes if the whole interval is above it (non-
+inferiority), and fails if the whole interval is below it. Otherwise the result is
+inconclusive, so a small run cannot pass by luck. The check then estimates how many
+samples are needed. Limits on the value itself are decided by the interval of the value.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -571,7 +571,11 @@ def _refuse_changed(
     tasks: set[str],
     baseline: str,
 ) -> None:
-    """Raise if data or scorers of the runs differ, so that values are not comparable, unless the policy allows it."""
+    """Raise if data or scorers of the runs differ, because the values are then not
+    comparable.
+
+    The policy can allow such differences.
+    """
     if is_imported(before) or is_imported(after):
         return  # The comparison itself refuses different data if the samples show the difference.
     earlier = {cell["task"]: cell for cell in before.manifest.get("cells", ())}

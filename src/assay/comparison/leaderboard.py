@@ -1,8 +1,9 @@
-"""`assay leaderboard`: models over the tasks of some runs, every value with its interval, and ranks with ties.
+"""`assay leaderboard`: models over the tasks of some runs, every value with its
+interval, and ranks with ties.
 
-A column is a protocol and a metric: values that were measured differently are in
-separate columns. Models are compared on the samples they share in each column, and by
-the mean of all columns if these have the same scale.
+Each column is one metric under one protocol, so values that were measured differently
+are in separate columns. In a column, models are compared on their common samples. If
+all columns have the same scale, models are also compared by the mean of the columns.
 
 A rank is a range, because a difference may not be significant. The best rank of a model
 comes after all models that are significantly better, its worst rank before all that are

@@ -120,7 +120,7 @@ def rate(board: Leaderboard, method: str = "bradley-terry") -> list[RatedColumn]
 
 
 def _ranks(ratings: Ratings) -> Mapping[str, Rank]:
-    """Return ranks with ties: models whose difference is not significant share ranks."""
+    """Return the rank of each model. Models whose difference is not significant share ranks."""
     values = {rating.name: rating.value for rating in ratings.ratings}
 
     def duel(first: str, second: str) -> Duel:

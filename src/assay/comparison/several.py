@@ -32,9 +32,7 @@ class RunComparison:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the runs, the baseline first: the shortest ending of each path that
-        distinguishes it from the others.
-        """
+        """Names of the runs, the baseline first. Each is the shortest unambiguous ending of the run's path."""
         return short_paths([self.baseline, *(Path(run.run) for run in self.runs)])
 
     @property
@@ -133,9 +131,7 @@ def compare(
 
 
 def short_paths(paths: Sequence[Path]) -> tuple[str, ...]:
-    """Return the shortest ending of each path that distinguishes it from the others:
-    `runs/a` and `runs/b` become `a` and `b`.
-    """
+    """Return the shortest unambiguous ending of each path: `runs/a` and `runs/b` become `a` and `b`."""
     longest = max((len(path.parts) for path in paths), default=0)
     for length in range(1, longest + 1):
         names = []

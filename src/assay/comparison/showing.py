@@ -1,9 +1,10 @@
-"""Statistical power: how wide the interval of a run with N samples is, and which difference N samples can detect.
+"""Statistical power: how wide the interval of a run with N samples is, and which
+difference N samples can detect.
 
-The scores come from a finished run, or from assumptions. How much two runs on the same
-samples differ is known only if both exist. Otherwise it is assumed, and the output
-notes it: right-or-wrong scores differ half as often as those of two unrelated models,
-and other scores have a correlation of one half.
+The scores come from a finished run, or from assumptions. To know how much two runs
+differ on the same samples, both must exist. Otherwise this is assumed, and the output
+says so: right-or-wrong scores are assumed to differ half as often as for two unrelated
+models, and other scores to have a correlation of one half.
 """
 
 import math

@@ -114,9 +114,11 @@ def part_text(part: Part) -> str:
 
 
 def as_part(piece: object, *, opens_files: bool = False) -> Part:
-    """Build a part from a string, a part, a medium, or a content dictionary in OpenAI or Hugging Face style.
+    """Build a part from a string, a part, a medium, or a content dictionary in OpenAI
+    or Hugging Face style.
 
-    A dictionary comes from data, so a path in it is opened only if `opens_files` is set or a folder is allowed for it.
+    A dictionary usually comes from data. A file path in it is opened only if
+    `opens_files` is set, or if a folder that contains it was allowed.
     """
     if isinstance(piece, str):
         return Text(piece)
@@ -257,9 +259,10 @@ def _is_turn(item: Mapping[str, Any]) -> bool:
 
 
 def link_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return the messages with an id for each tool call, and with each result linked to its call.
+    """Return the messages with an id for each tool call, and with each result linked to
+    its call.
 
-    Raise `ValueError` for a result whose call does not occur in an earlier message.
+    Raise `ValueError` if the call of a result is not in an earlier message.
     """
     if not any(_has_tool_parts(message) for message in messages):
         return messages

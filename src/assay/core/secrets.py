@@ -1,11 +1,14 @@
-"""Secrets: which values are secret, how they may be spelled, and how they are redacted. No other module decides this.
+"""Secrets: which values are secret, how they may be spelled, and how they are redacted.
+No other module decides this.
 
-A value is secret if the name of its option, header or environment variable marks it as one, if it is the user or a
-query parameter of a URL, or if it has the form of a known service's key. Known secrets are remembered for the
-process; `without` and the store's `Redactor` search for every spelling.
+A value is secret in three cases: its option, header or environment variable has a name
+such as `api_key`; it is the user or a query parameter of a URL; or it looks like the
+key of a known service. The process remembers secrets, and `without` and the store's
+`Redactor` search for every spelling of them.
 
-Stored options contain `[redacted:…]` with a digest, so that a run with another value is another run. The digest is
-slow to compute and short: each guess at a short key is expensive, and many keys share a digest.
+Stored options contain `[redacted:…]` with a digest, so that another secret gives
+another run. The digest is short and slow to compute, which makes it expensive to guess
+a short key, and lets many keys share a digest.
 """
 
 import hashlib

@@ -1,8 +1,10 @@
-"""Decides which code may run: files that the command names, but none that only a foreign run folder requests.
+"""Decides which code may run: only files that the command names, not files that another
+user's run folder requests.
 
-`assay score RUN` and `assay run --config RUN/run.json` read from `run.json` what to run. If another user made the
-folder, a `Gate` is active while its settings are read: everything that starts code (user files, toolkits, workers,
-programs of scorers) calls `check` first.
+`assay score RUN` and `assay run --config RUN/run.json` read from `run.json` what to
+run. If another user created the folder, a `Gate` is active while its settings are read.
+Everything that starts code (user files, toolkits, workers, programs of scorers) calls
+`check` first.
 """
 
 import os

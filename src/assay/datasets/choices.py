@@ -258,7 +258,8 @@ def _spellings_of(
     gold: object,
     texts: Sequence[str],
 ) -> tuple[str, ...]:
-    """Return the spellings in which an answer may occur among the options: `2.0` and `2`.
+    """Return the ways to write an answer, for finding it among the options: `2.0` and
+    `2`.
 
     Return nothing for a value that is neither text nor a finite number.
     """

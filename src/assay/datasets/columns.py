@@ -340,8 +340,10 @@ class Columns:
 
 
 def _last_reference(target: Any, turns: Sequence[object]) -> object:
-    """Return the reference of the last round if the target is a list with one for each
-    round, or else the target itself.
+    """Return the reference of the last round.
+
+    If the target is a list with a reference for each round, this is its last item,
+    otherwise the target itself.
     """
     rounds = 1 + len(turns)
     has_one_each = isinstance(target, (list, tuple)) and len(target) == rounds
@@ -354,7 +356,7 @@ def tags_of(
     row: Mapping[str, Any],
     names: Sequence[str],
 ) -> dict[str, str]:
-    """Return the values by which results are broken down, such as `{"subject": "law"}`, without the empty ones."""
+    """Return the non-empty values by which results are broken down: `{"subject": "law"}`."""
     named = {name: as_name(row[name]) for name in names}
     return {name: value for name, value in named.items() if value is not None}
 

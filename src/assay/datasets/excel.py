@@ -103,7 +103,7 @@ def _representable(text: str) -> str:
 
 
 def _comparable(cell: object) -> str:
-    """Return a cell as text for comparison, without the escape sequences that readers remove."""
+    """Return a cell as text, without the escape sequences that readers of Excel files remove, for comparison."""
     if cell is None:
         return ""
     return str(cell).replace("x005F_", "")

@@ -35,7 +35,7 @@ _NAME = re.compile(
     rf"(?:#({_WORD}))?"  # "#test", the split
 )
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^/]|file:/")
-"""A URL: `https://host/x.csv`, `https:/host/x.csv` (after conversion to a path and back), or `file:/x.csv`."""
+"""Matches a URL: `https://host/x.csv`, `file:/x.csv`, or `https:/host/x.csv`, which a path conversion produces."""
 _HUB_PAGE = re.compile(rf"https?:/+huggingface\.co/datasets/({_WORD}/{_WORD})")
 ALL = "all"
 

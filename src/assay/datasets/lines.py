@@ -32,7 +32,7 @@ Line = tuple[int, int, bytes | None]
 
 
 def is_compressed(path: Path) -> bool:
-    """Return True if the name of a file is that of a compressed file, which cannot be read from the middle."""
+    """Return True if a file is compressed, judging by its name. Such files cannot be read from the middle."""
     return path.suffix.lower() in COMPRESSED
 
 
@@ -64,7 +64,7 @@ class Witness(io.RawIOBase):
         super().close()
 
     def digest(self) -> str | None:
-        """Return the sha256 of the file if it was read to its end, or else None."""
+        """Return the sha256 of the file. Return None if the file was not read to its end."""
         if self.is_whole:
             return self._hash.hexdigest()
         return None

@@ -43,8 +43,10 @@ class Rows:
 
 @dataclass(slots=True)
 class Called:
-    """A function that returns rows. It is called each time the rows are read, unless it
-    returned a list, which is reused.
+    """A shard for a function that returns rows.
+
+    The function is called for each pass over the rows, unless it returned a list, which
+    is reused.
     """
 
     function: Callable[[], Any]
@@ -60,8 +62,9 @@ class Called:
 
     @property
     def name(self) -> str:
-        """The name of the source in error messages: the attribute `name` of the object,
-        or else the name of the function.
+        """The name of the source in error messages.
+
+        It is the attribute `name` of a callable object, or the name of the function.
         """
         if hasattr(self.function, "__qualname__"):
             name = None

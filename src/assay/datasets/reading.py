@@ -25,9 +25,9 @@ def convert_row(
 ) -> Sample:
     """Return the sample that a task's own function builds from a row.
 
-    The row, tags, cluster and weight are filled in if the function left them out. An
-    empty id stays empty; the caller counts the rows and fills it in. An error in the
-    function is a fault of that row.
+    If the function did not set the row, tags, cluster or weight, they are filled in.
+    The caller fills in an empty id from the row's number. An error in the function is
+    reported as a fault of that row.
     """
     try:
         sample = to_sample(row)

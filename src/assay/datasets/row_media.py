@@ -174,7 +174,7 @@ def within_reach(
     column: str,
     reach: Reach,
 ) -> tuple[Message, ...]:
-    """Return the messages of a row, with their media checked by the same rules as media columns."""
+    """Return the messages of a row after checking their media by the same rules as media columns."""
 
     def held(part: Part) -> Any:
         if not isinstance(part, Media) or part.place is not None:

@@ -65,7 +65,7 @@ class Table(FileShard):
             self._seen = digest, signs
 
     def known_digest(self) -> str | None:
-        """Return the sha256 of the file if it was read to its end and has not changed since, or else None."""
+        """Return the sha256 of the file. Return None if it was not read to its end or has changed since."""
         if self._seen is not None and self._seen[1] == self._signs():
             return self._seen[0]
         return None
@@ -196,11 +196,12 @@ class Table(FileShard):
         lines: "_Lines",
         header: tuple[str, ...] | None,
     ) -> list[str]:
-        """Return the cells of a row with quotes, reading more lines while a quote is open.
+        """Return the cells of a row with quotes, reading more lines while a quote is
+        open.
 
-        An unclosed quote would take in the rows after it. So if the row does not have
-        as many cells as the header in the end, the extra lines are put back, and the
-        fault is that of the row in which the quote was opened.
+        A quote that is never closed would swallow the rows after it. So if the final
+        number of cells does not match the header, the extra lines are put back, and
+        only the row with the open quote is faulty.
         """
         more_lines: list[Line] = []
         size = len(text)

@@ -71,7 +71,7 @@ class RatedRows:
 
 
 def audio_rates(features: Mapping[str, Any]) -> dict[str, int]:
-    """Return the sampling rate that each column's feature declares, also for columns with lists of clips."""
+    """Return the sampling rate that each audio column declares. Columns with lists of clips are included."""
     rates = {}
     for column, feature in features.items():
         rate = _rate_of(feature)

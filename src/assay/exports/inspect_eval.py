@@ -30,7 +30,10 @@ from .exporter import (
 
 LOG_VERSION = 2
 SUMMARY_TEXT = 1000
-"""Maximum number of characters of a question or target in the list of samples, which the viewer loads as a whole."""
+"""Maximum number of characters of a question or target in the list of samples.
+
+It is limited because the viewer loads the whole list at once.
+"""
 
 
 class Inspect:

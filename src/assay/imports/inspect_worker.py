@@ -69,7 +69,7 @@ def _chain(error: BaseException | None) -> str:
 
 
 def _lines(log_module: ModuleType, path: str) -> Iterator[dict[str, Any]]:
-    """Yield the header of a log, its samples, and a mark for the end."""
+    """Yield the header of a log, its samples, and an object that marks the end."""
     header = log_module.read_eval_log(path, header_only=True)
     known_version = log_module.EvalLog.model_fields["version"].default
     if header.version > known_version:

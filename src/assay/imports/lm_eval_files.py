@@ -234,7 +234,7 @@ class _Samples:
 
 
 def _arguments(row: Mapping[str, Any]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the distinct prompts of a sample, and the continuations whose likelihood was computed."""
+    """Return the distinct prompts of a sample, and its continuations with likelihoods."""
     requests = mapping(row.get("arguments")).values()
     contexts: dict[str, None] = {}
     continuations = []

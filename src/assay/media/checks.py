@@ -55,7 +55,7 @@ def check_media(
     medium: Media,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Facts:
-    """Return the facts (format, size, duration) in a medium's headers.
+    """Return the format, size and duration of a medium from its headers.
 
     Raise `DataError` if the medium is empty, truncated, too large or of another kind.
     Its file name is ignored: an MP3 called `.wav` is an MP3.
@@ -145,7 +145,7 @@ def _facts(
     expected: frozenset[str],
     readers: Readers,
 ) -> Facts:
-    """Return the facts (format, size, duration) in a medium's headers.
+    """Return the format, size and duration of a medium from its headers.
 
     If assay has no reader for the format, return only the format.
     """

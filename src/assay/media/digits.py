@@ -1,8 +1,9 @@
-"""Handwritten digits, 8 x 8 pixels, from scikit-learn. One half trains models that draw, the other trains judges.
+"""Handwritten digits, 8 x 8 pixels, from scikit-learn. One half trains models that
+draw, the other trains judges.
 
-No image is in both halves, so a judge never scores an image it was trained on. The
-digest identifies images, labels and split; everything trained on a half is cached under
-it.
+No image is in both halves, so a judge never scores an image it was trained on. A digest
+identifies the images, labels and split. Models trained on a half are cached under this
+digest.
 """
 
 import hashlib

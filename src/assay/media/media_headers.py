@@ -16,7 +16,9 @@ MEGAPIXEL = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts read from the headers of a file; None for those that the format does not contain."""
+    """Properties of a medium, read from the headers of its file. A value is None if the
+    format does not contain it.
+    """
 
     format: str
     width: int | None = None
@@ -99,8 +101,10 @@ def _wav_facts(
     length: int,
     present: int,
 ) -> Facts:
-    """Return the facts of a WAV file. Its header declares `length` bytes of samples, of
-    which `present` are in the file.
+    """Return the properties of a WAV file.
+
+    Its header declares `length` bytes of samples, but the file contains `present` bytes
+    of them.
     """
     block = layout.block
     if not block:

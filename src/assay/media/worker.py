@@ -110,7 +110,7 @@ def _video(
     limits: Limits,
     options: Mapping[str, Any],
 ) -> Reply:
-    """Return the facts of a video, or the frames named in `options`."""
+    """Return the properties of a video, or the frames requested in `options`."""
     video = Video(data)
     if options["frames"] is None:
         return {"facts": asdict(inspect_video_here(video))}, ()
