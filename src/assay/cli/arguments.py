@@ -49,7 +49,7 @@ _PARSERS_ONLY: ContextVar[bool] = ContextVar("parsers_only", default=False)
 
 @contextmanager
 def parsers_only() -> Iterator[None]:
-    """Make each command raise `ParserReady` with its parser instead of parsing arguments."""
+    """Context manager in which each command raises `ParserReady` with its parser instead of parsing arguments."""
     token = _PARSERS_ONLY.set(True)
     try:
         yield
@@ -99,7 +99,9 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stderr).write(message or "")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Parse the arguments. Raise for invalid values and for unknown options, with the nearest known option."""
+        """Parse the arguments. Raise for invalid values and unknown options. The error
+        suggests the nearest known option.
+        """
         options, faults = self.read(arguments)
         raise_all(faults)
         return options

@@ -223,7 +223,7 @@ def _kind_by_parameters(thing: Callable[..., object]) -> str:
 
 
 def _check_conventions(thing: object, file: Path) -> None:
-    """Raise if the file's `prompt` or `score` cannot be called with the arguments that a run passes."""
+    """Raise if a run could not call the file's `prompt` or `score` because of the wrong number of parameters."""
     if not isinstance(thing, ModuleType):
         return
     for name, parameters, form in (

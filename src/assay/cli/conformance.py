@@ -85,8 +85,8 @@ def _verdicts(
 
 
 def _lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Yield a line for each fixture with its first differences, and a last line with
-    the number of fixtures that agree.
+    """Yield a line for each fixture followed by its first differences, and at the end
+    the number of equal fixtures.
     """
     width = max(len(verdict.fixture.name) for verdict in verdicts)
     for verdict in verdicts:

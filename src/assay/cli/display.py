@@ -56,7 +56,7 @@ def print_lines(
     lines: Iterable[str],
     pager: list[str] | None,
 ) -> None:
-    """Write lines one at a time, and stop when the user quits the pager."""
+    """Write the lines one by one. Stop if the user quits the pager."""
     if pager is None:
         for line in lines:
             sys.stdout.write(line + "\n")
@@ -110,7 +110,7 @@ def finish(
 ) -> None:
     """Print the table of a finished run, or one JSON document.
 
-    Notes that were printed to the same terminal during the run are not repeated.
+    Notes that the terminal already showed during the run are not printed again.
     """
     if is_json:
         document = result.to_plain()
@@ -273,7 +273,7 @@ def next_steps(result: RunResult) -> Sequence[str]:
 
 
 def typed_command() -> str:
-    """Return the words with which the user started assay, such as `assay` or `python -m assay`, for messages."""
+    """Return how the user started assay, such as `assay` or `python -m assay`, for messages."""
     program = Path(sys.argv[0])
     if program.name != "__main__.py":
         if shutil.which("assay"):

@@ -171,9 +171,10 @@ def _sandbox() -> dict[str, Any]:
 
 
 def requirements() -> dict[str, dict[str, str | None]]:
-    """Return the packages of each extra with their versions; the version is `None` if a package is missing.
+    """Return the packages of each extra with their versions. The version of a missing
+    package is None.
 
-    The extra `base` has the packages that assay always needs.
+    The extra `base` lists the packages that assay always needs.
     """
     groups: dict[str, dict[str, str | None]] = {}
     for line in metadata.requires("assay") or ():

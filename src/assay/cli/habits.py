@@ -261,7 +261,7 @@ def translate(
 
 
 def _is_value(takes: Takes, following: str) -> bool:
-    """Return True if the word after a flag is its value."""
+    """Return True if the word after a flag is the flag's value."""
     if takes == "true or false":
         return following.lower() in TRUTHS
     if takes == "a number or nothing":
@@ -308,10 +308,10 @@ REFUSED_GENERATION: Mapping[str, str] = {
     "batch_size": "--batch_size N, or --concurrency N for an endpoint",
 }
 LISTINGS = ("list", "list_groups", "list_subtasks", "list_tags")
-"""Values of `--tasks` that make lm-eval print its list of tasks."""
+"""Values of `--tasks` for which lm-eval prints its list of tasks."""
 TASK_SUFFIXES = (".yaml", ".yml", ".py")
 _ESCAPE = re.compile(r"\\(?:[nrt\\]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})")
-r"""Escapes such as `\\n` that are replaced in stop strings from the command line. Others, as in `\\boxed`, are kept."""
+r"""Matches escapes such as `\\n` in stop strings, which are replaced. Others, such as in `\\boxed`, do not match."""
 
 
 def generation_options(

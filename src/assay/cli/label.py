@@ -218,7 +218,7 @@ def _cell_of(
 
 
 def _print_summary(reader: RunReader) -> int:
-    """Print, for each task, the agreement of people with the scorer, and the corrected value."""
+    """Print, for each task, how well the scorer agrees with people, and the corrected value."""
     run = _view_of(reader)
     for number, cell in enumerate(described_cells(run)):
         summary = label_page(run, number, 0)["summary"]

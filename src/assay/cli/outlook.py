@@ -177,9 +177,10 @@ def _input(
     requests: float,
     same: Sequence[Earlier],
 ) -> Estimate:
-    """Return the lowest, the likely and the highest number of input tokens.
+    """Return the lowest, the most likely and the highest number of input tokens.
 
-    They come from earlier runs if there are any, otherwise from the characters of the prompts.
+    They are computed from earlier runs if there are any, otherwise from the length of
+    the prompts.
     """
     rates = _input_rates(same)
     if rates:
@@ -295,8 +296,9 @@ def earlier_runs(
     task: str,
     model: str,
 ) -> list[Earlier]:
-    """Return the usage of a model in the earlier runs of a folder: runs of the same
-    task first, then the newest first.
+    """Return the usage of a model in the earlier runs of a folder.
+
+    Runs of the same task come first. Within each group, the newest runs come first.
     """
     try:
         summaries = sorted(

@@ -180,7 +180,7 @@ def changes_of(
     faults: list[AssayError],
     names: Collection[str] = (*FLAGS, *GENERATION),
 ) -> dict[str, Any]:
-    """Return the options that a command sets, except tasks. Add the faults of invalid values to the list."""
+    """Return the options that a command sets, except tasks. For each invalid value, append an error to `faults`."""
     changes = {}
     for name in (name for name in FLAGS if name in names and name != "tasks"):
         value = getattr(flags, _attribute_of(name))
@@ -231,8 +231,9 @@ def _number(name: str, value: object) -> Any:
 
 
 def _price(name: str, value: object) -> object:
-    """Convert the price of tokens to a number. Other model options are converted
-    according to the model's annotations.
+    """Convert a price of tokens to a number. Return other model options unchanged.
+
+    The model's annotations determine how those are converted later.
     """
     if not name.startswith("price_") or not isinstance(value, str):
         return value

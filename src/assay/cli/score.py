@@ -20,10 +20,10 @@ OPTIONS = (
 
 
 def _other_fix(error: StoreError, run: str) -> str | None:
-    """Return the fix for an error about the run folder.
+    """Return the fix to print for an error about the run folder.
 
-    Naming another folder (`-o`) would not help, because scores are written next to the
-    answers.
+    Scores must be written next to the answers, so advice to name another folder (`-o`)
+    is replaced.
     """
     if error.fix is None or "-o" not in error.fix.split():
         return error.fix

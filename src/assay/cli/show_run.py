@@ -300,7 +300,7 @@ class ShownRun:
         limit: int | None,
         marking: Marking,
     ) -> Iterator[str]:
-        """Yield the lines of the table and of the samples; only the samples if they were selected by id."""
+        """Yield the lines of the table and of the samples. If samples were selected by id, leave out the table."""
         rows = self.rows(wanted)
         if not wanted.ids:
             yield from self.summary_lines()

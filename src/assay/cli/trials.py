@@ -213,7 +213,7 @@ def _is_slow(scorer: object) -> bool:
 
 
 class TriedScorer:
-    """One scorer in `assay check`, and the verdicts it gave."""
+    """Tries one scorer in `assay check`, and collects the verdicts that the scorer gives."""
 
     def __init__(
         self,

@@ -208,7 +208,7 @@ def _questions_of(
 
 def _plain(target: object) -> object:
     """Normalize a reference for comparison: lower case, no surrounding whitespace.
-    Return None if there is no reference.
+    Return None for a missing reference.
     """
     if isinstance(target, (list, tuple)):
         entries = tuple(_plain(entry) for entry in target)

@@ -34,9 +34,9 @@ class Abilities:
     `chat`: only system, user and assistant. `free`: only text completion. `any`: both.
     """
     chat: bool | None = None
-    """True if the model has a chat template, so that it can choose an option by its letter. False for a base model.
+    """True if the model has a chat template, so it can choose an option by its letter.
 
-    None if unknown.
+    False for a base model, None if unknown.
     """
     history: Literal["given", "own", "both"] = "given"
     """Who stores the dialogue history: assay or the model.

@@ -146,7 +146,7 @@ class ModelExtras(Protocol):
         """Return the log-probabilities of given continuations."""
 
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt:
-        """Return the prompt in the form that this model needs. The journal records the returned prompt."""
+        """Adapt the prompt to what this model needs. The journal records the adapted prompt."""
 
     def load(self) -> None:
         """Prepare for requests. Called before the first one, outside its time limit."""

@@ -64,7 +64,7 @@ MARK_PAIRS = (
     ("<|inner_prefix|>", "<|inner_suffix|>"),
     ("<start_working_out>", "<end_working_out>"),
 )
-"""Other marks around reasoning: Magistral, Kimi, Sky-T1, Command A, MedGemma, Gemma 4, Apertus and others."""
+"""Further pairs of marks around reasoning: those of Magistral, Kimi, Sky-T1, Command A, MedGemma and others."""
 
 LEADING_WORDS = (
     # Granite
@@ -139,7 +139,7 @@ _THOUGHT_MARK = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _BEGINNING = 80
-"""Number of characters at the start of an answer in which a mark of reasoning is looked for."""
+"""Number of characters at the start of an answer that are searched for reasoning marks."""
 _QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
 
 # <|channel|>analysis<|message|>, <|channel|>commentary to=functions.f <|constrain|>json<|message|>

@@ -148,7 +148,7 @@ class Result:
     parsed_value: float | None = None
     """The metric computed only from answers that could be parsed."""
     bounds: tuple[float, float] | None = None
-    """Worst and best value, if all samples without a verdict were wrong, or all right."""
+    """The range of possible values: all samples without a verdict wrong, and all of them right."""
     flags: tuple[str, ...] = ()
     higher_is_better: bool = True
     clusters: int | None = None

@@ -115,7 +115,9 @@ class GenerateOptions:
             )
 
     def set(self, **changes: object) -> "GenerateOptions":
-        """Return a copy with some options changed. For an unknown option, raise an error with the nearest name."""
+        """Return a copy with some options changed. For an unknown option, raise an
+        error that suggests the nearest name.
+        """
         for name in changes:
             if name not in OPTION_NAMES:
                 fix = suggest(name, sorted(OPTION_NAMES), "known:")
@@ -316,7 +318,7 @@ class KeyMaker:
         previous: str = "",
         draw: str = "",
     ) -> str:
-        """Return the key for the parts of a request, without building the request."""
+        """Return the request key for the given parts, without building a request."""
         if options is not self._options:
             self._options = options
             self._start = self._base.copy()

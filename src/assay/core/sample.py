@@ -64,7 +64,7 @@ class Sample:
     tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """Values for breakdowns: `{"subject": "law"}` gives one line per subject."""
     group: str | None = None
-    """Name shared by samples that are scored together: rotations of one question, both questions about an image."""
+    """Name of a group of samples that are scored together, such as all rotations of one question."""
     cluster: str | None = None
     """Name shared by samples that depend on each other. Standard errors treat them as one unit."""
     turns: tuple[Any, ...] = ()

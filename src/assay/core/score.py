@@ -25,7 +25,9 @@ class Outcome(StrEnum):
     JUDGE_ERROR = "judge_error"
     DATA_ERROR = "data_error"
     LIMIT_TURNS = "limit:turns"
-    """The sample reached its limit on turns. Its answers so far are scored, and their score is part of the result."""
+    """The sample reached its limit on turns. The answers up to that point are scored,
+    and the score counts as usual.
+    """
     LIMIT_CALLS = "limit:calls"
     LIMIT_TOKENS = "limit:tokens"
     LIMIT_COST = "limit:cost"

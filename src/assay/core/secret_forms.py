@@ -95,7 +95,7 @@ def _path_around(
     text: str,
     match: re.Match[str],
 ) -> str:
-    """Return the path that contains a match, without a line number, as in `/runs/sk-abcdefgh/log.txt`."""
+    """Return the path that contains a match, such as `/runs/sk-abcdefgh/log.txt`, without a line number after it."""
     before = _UP_TO.search(text[: match.start()])
     after = _FROM.match(text, match.end())
     path = match[0]
@@ -145,7 +145,7 @@ def forms_of(secrets: frozenset[str]) -> tuple[str, ...]:
 
 
 def json_forms(text: str) -> list[bytes]:
-    """Return the forms in which JSON encoders write a text: with and without escaped non-ASCII characters."""
+    """Return a text as JSON encoders write it: once with and once without escaped non-ASCII characters."""
     escaped = {
         json.dumps(text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (False, True)
     }
@@ -180,9 +180,10 @@ def _spellings(secret: str) -> set[str]:
 
 
 def _in_base64(secret: str) -> set[str]:
-    """Return the base64 forms of a secret, alone and at each alignment inside longer data.
+    """Return the base64 spellings of a secret, alone and at each alignment inside
+    longer data.
 
-    Characters that also encode bytes before or after the secret are left out.
+    A base64 character that also encodes neighbouring bytes is left out.
     """
     data = secret.encode("utf-8", "surrogatepass")
     whole = base64.b64encode(data).decode("ascii")

@@ -135,7 +135,7 @@ class Columns:
 
     @property
     def kind(self) -> Kind:
-        """The kind of task for which rows with these columns are suited, such as `choice` or `qa`."""
+        """The kind of task that these columns suggest, such as `choice` or `qa`."""
         if self.messages or self.turns:
             return "dialogue"
         if self.choices or self.option_cells:
@@ -279,7 +279,7 @@ class Columns:
 
     def _ways_in(self, column: str) -> tuple[Way, ...]:
         """Return the preferred ways to read right answers in a column, best first.
-        Empty if there is no preference.
+        Empty without a preference.
 
         The `answer` setting comes first. Without it, columns such as `label` or
         `answer_index` are read as an index, unless the options are in columns numbered

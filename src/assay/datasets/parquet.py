@@ -31,7 +31,7 @@ WIDE_BATCH_ROWS = 8
 
 @dataclass(slots=True)
 class Parquet:
-    """One Parquet file. Rows are counted from 1."""
+    """Reads one Parquet file. Rows are counted from 1."""
 
     label: ClassVar[str] = "Parquet"
     path: Path
@@ -199,7 +199,7 @@ FILE_MAGIC = b"ARROW1"
 
 @dataclass(slots=True)
 class Arrow(Parquet):
-    """One Arrow file, in stream or file format. Rows are counted from 1."""
+    """Reads one Arrow file in stream or file format. Rows are counted from 1."""
 
     label: ClassVar[str] = "Arrow"
 

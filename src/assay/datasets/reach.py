@@ -25,7 +25,7 @@ class Reach:
     code, which may name any file.
     """
     root: Path | None = None
-    """The folder that must contain the files; `None` means `folder`."""
+    """The folder that must contain all files. None allows only `folder`."""
     allow_urls: bool = False
     allow_private: bool = False
     _real: str = field(

@@ -91,7 +91,7 @@ class Head:
     """Properties of a dataset that are determined from its first rows."""
 
     columns: Columns | None
-    """The mapping of the first rows; None if the source yields `Sample` objects."""
+    """The column mapping of the first rows. None if the source yields `Sample` objects."""
     has_ids: bool
     kind: Kind
 

@@ -218,10 +218,10 @@ def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
 
 
 def with_made_media(sample: Sample) -> Sample:
-    """Return a sample built in Python with its media as a tuple of `Media`.
+    """Return a sample that was built in Python, with its media converted to a tuple of
+    `Media`.
 
-    A single medium and Pillow images are converted. Raise `RowFault` for any other
-    value.
+    Single media and Pillow images are accepted. Raise `RowFault` for any other value.
     """
     media: Any = sample.media
     if type(media) is tuple and not media:

@@ -198,7 +198,7 @@ class TableLookup:
         offset: int,
         row: Mapping[str, Any],
     ) -> None:
-        """Record where a row starts, and its image cell if the file is compressed."""
+        """Record the offset of a row. If the file is compressed, also record the row's image cell."""
         index = row.get(self._index)
         if index is None:
             return

@@ -130,7 +130,7 @@ class View:
         start: int,
         stream: Iterator[Sample | BadSample],
     ) -> Iterator[Sample | BadSample]:
-        """Yield the samples of `stream` from index `start` on. Raise if it has fewer samples."""
+        """Yield the samples of `stream` from index `start` on. Raise if the stream ends before that index."""
         skipped = sum(1 for _ in islice(stream, start))
         first = next(stream, None)
         if first is None:

@@ -124,7 +124,7 @@ def resample(
 def _filters(up: int, down: int) -> "tuple[int, NDArray[np.float64]]":
     """Return half the filter length in input samples, and the filters for resampling.
 
-    An output sample lies at 0/up, 1/up, … of the way between two input samples. There
+    The position of an output sample between two input samples is 0/up, 1/up, …. There
     is one filter for each of these positions.
     """
     import numpy as np
