@@ -138,8 +138,7 @@ def _heard(
 ) -> dict[str, str]:
     """Return the task names of an audio benchmark with their summaries.
 
-    The modes are audio, and audio with text. A text mode would reveal the
-    answer.
+    The modes are audio, and audio with text. A text mode would reveal the answer.
     """
     return _modes(name, summary, checked, AUDIO, BOTH)
 

@@ -3,8 +3,8 @@
 Loading a file makes the other modules in its folder importable. Modules with the same
 name in Python's path have precedence. If two such folders both have a `helper.py`, the
 one loaded first keeps its name. The second one gets another name in `sys.modules`, and
-the files of its folder get their own builtins, in which `import` uses that name. Imports in all
-other files, and names looked up by `importlib`, are not affected.
+the files of its folder get their own builtins, in which `import` uses that name.
+Imports in all other files, and names looked up by `importlib`, are not affected.
 """
 
 import builtins

@@ -24,7 +24,7 @@ from .secret_forms import forms_of, has_known_form, hidden_forms, without_forms
 MARK = "[redacted]"
 """Replacement for a secret in all written files and messages."""
 SHORTEST = 8
-"""Minimum length of secrets that are searched for in prompts and answers. Shorter values are often common words."""
+"""Minimum length of secrets to search for in prompts and answers. Shorter ones are often common words."""
 SHORTEST_WORD = 4
 """Minimum length of secrets that are searched for in messages.
 

@@ -548,7 +548,7 @@ def check_given(
     columns: Sequence[str],
     where: str,
 ) -> None:
-    """Raise one error for all unknown roles and all named columns that occur in no row."""
+    """Raise a single error that lists all unknown roles, and all named columns that no row has."""
     faults: list[UsageError] = []
     requested = [*required]
     for part, name in settings.items():
