@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A registered component: the component or its `module:attribute`, and a one-line summary for `assay ls`."""
+    """A registered component or its `module:attribute`, with a one-line summary for `assay ls`."""
 
     target: Any
     summary: str = ""

@@ -31,7 +31,7 @@ class WireRequest:
     dropped: tuple[str, ...] = ()
     """Names of request fields without a counterpart in assay, which were not passed on."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Details of the request that the answer must repeat or depends on."""
+    """Values from the request that are needed to write the answer."""
 
 
 class WireFormat(Protocol):

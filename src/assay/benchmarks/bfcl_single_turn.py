@@ -37,7 +37,7 @@ CATEGORIES: Mapping[str, str] = {
     "live_irrelevance": "live_irrelevance",
     "live_relevance": "live_relevance",
 }
-"""Maps the name of a task, without `bfcl_`, to the category of the package."""
+"""Maps the name of a task, without `bfcl_`, to its category in the package."""
 
 
 def wants_no_call(category: str) -> bool:

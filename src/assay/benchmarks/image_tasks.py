@@ -81,7 +81,7 @@ def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
 
 
 def explanation_of(sample: Sample) -> str:
-    """Return the description of the expected image. The name of its column is lower-case in ULMEvalKit's table."""
+    """Return the description of the expected image. In ULMEvalKit's table, the column name is lower-case."""
     return str(
         sample["Explanation" if "Explanation" in sample.fields else "explanation"]
     )

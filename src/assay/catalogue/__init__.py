@@ -151,11 +151,11 @@ TOOLS = under("assay.tooling", {
 """Tools that a task may name. A target is a toolbox, or a class or function that returns one (`assay.tooling`)."""
 
 RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise",)
-"""Functions that check whether a task reference names a task they can load, as `module:function`."""
+"""Functions (`module:function`) that try to load the tasks of a task reference."""
 SIGNPOSTS: tuple[str, ...] = ("assay.dialects.signposts:signpost",)
-"""Functions that check whether an unknown task name is a task of another tool, as `module:function`."""
+"""Functions (`module:function`) that check whether an unknown task name belongs to another tool."""
 MODEL_RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise_model",)
-"""Functions that check whether a user's file defines a model they can load, as `module:function`."""
+"""Functions (`module:function`) that try to load a model from a user's file."""
 
 __all__ = [
     "BENCHMARKS",

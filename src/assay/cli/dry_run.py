@@ -37,7 +37,7 @@ from .samples import prompt_lines
 
 PROMPTS_RENDERED = 200
 SHOWN_AT_MOST = 6000
-"""Prompts longer than this are shown without their middle, in characters."""
+"""Prompts with more characters than this are shown without their middle."""
 
 
 @dataclass(frozen=True, slots=True)

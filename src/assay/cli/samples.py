@@ -19,7 +19,7 @@ _START, _END = "\x02", "\x03"
 """Control characters that mark the start and end of a span while a text is split into
 lines.
 
-They are removed from model answers, so they cannot occur in the text.
+They are replaced in model answers, so they cannot occur in the text.
 """
 _NO_MARKS = dict.fromkeys(map(ord, (_START, _END)), "�")
 

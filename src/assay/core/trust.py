@@ -21,7 +21,7 @@ _inside = threading.local()
 
 
 class UntrustedCode(UsageError):
-    """Raised for code that a foreign run folder requests and the command does not name."""
+    """Raised for code that another user's run folder requests and the command does not name."""
 
 
 class Gate:
