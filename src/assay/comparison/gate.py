@@ -369,11 +369,7 @@ def _early_drop(
     early: Mapping[str, Any],
     together: int,
 ) -> Check:
-    """Check `max_drop` for a run that stopped early.
-
-    Use the anytime interval that the run recorded, because an interval for a fixed
-    number of samples is not valid.
-    """
+    """Check `max_drop` for a run that stopped early, with the anytime interval that the run recorded."""
     limit = rule.max_drop or 0.0
     check = Check(
         name,
@@ -571,11 +567,7 @@ def _refuse_changed(
     tasks: set[str],
     baseline: str,
 ) -> None:
-    """Raise if data or scorers of the runs differ, because the values are then not
-    comparable.
-
-    The policy can allow such differences.
-    """
+    """Raise if data or scorers of the runs differ and the policy does not allow such differences."""
     if is_imported(before) or is_imported(after):
         return  # The comparison itself refuses different data if the samples show the difference.
     earlier = {cell["task"]: cell for cell in before.manifest.get("cells", ())}
