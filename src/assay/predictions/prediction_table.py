@@ -31,7 +31,7 @@ class Named:
     task: str | None = None
     """The task whose answers are used, if the file is the results of another tool with several tasks."""
     are_usual: bool = False
-    """True if all columns have their default names. Only then may the file be the results of another tool."""
+    """True if all columns have their default names. Only then is the file checked for being another tool's results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Row:
 
     @property
     def candidates(self) -> list[Any]:
-        """The answers: the elements of a list, or else the cell as the only answer. Nulls are left out.
+        """Return the answers: the elements of a list, or a list with the single cell. Nulls are left out.
 
         The answer of a conversation is its last message.
         """

@@ -85,7 +85,7 @@ class Predictions:
 
     @property
     def abilities(self) -> Abilities:
-        """Return the abilities: any prompt, and any generated answer. Likelihoods are not supported."""
+        """Return what this model supports: any prompt and any generated answer, but no likelihoods."""
         return Abilities(
             accepts=ANY,
             produces=ANY,
@@ -94,8 +94,8 @@ class Predictions:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Properties that identify the predictions: digest and columns of the file, and the
-        times of the media files named in it.
+        """Values that identify the predictions: the digest and the columns of the file,
+        and the modification times of the media files that it names.
         """
         columns = {"id": self.id, PREDICTION: self.prediction, **self._named_media()}
         if self.task is not None:
@@ -137,7 +137,7 @@ class Predictions:
         return str(row.candidates[0])
 
     def ids(self) -> Mapping[str, int]:
-        """Return the ids of the file in order, with the number of predictions of each."""
+        """Return the sample ids in the order of the file, each with its number of predictions."""
         return self._read().ids
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
@@ -327,16 +327,17 @@ def _find_file(file: str) -> Path:
 
 
 def _are_two_files(path: Path, other: Path) -> bool:
-    """Return True if both files exist and their contents differ."""
+    """Return True if both paths are files and the contents differ."""
     if not path.is_file() or not other.is_file():
         return False
     return file_digest(path) != file_digest(other)
 
 
 def _text_parts(cell: object) -> list[Part]:
-    """Return a prediction as parts.
+    """Return a prediction as parts of an answer.
 
-    A text is unchanged, a number as written, a chat message its content, another object its JSON text and structure.
+    Text stays unchanged. A number becomes its text, and a chat message its content. Any
+    other object becomes its JSON text and a structured part.
     """
     if isinstance(cell, str):
         return [Text(cell)]

@@ -23,7 +23,7 @@ STEP = 16
 MAX_BITS = 20_000
 """Maximum size in bits of a whole number that a template computes."""
 MAX_WIDTH = 100_000
-"""Maximum width to which a field of a format may be padded."""
+"""Maximum width of a padded field in a format string, such as 10 in `%10d`."""
 
 _PERCENT = re.compile(r"%(?:\([^)]*\))?[#0\- +]*(\*|\d+)?(?:\.(\*|\d+))?")
 _left: ContextVar[list[int] | None] = ContextVar(
@@ -48,9 +48,10 @@ def render_limited(render: Callable[[], str]) -> str:
 
 
 def spend(characters: int) -> None:
-    """Charge a number of characters to the budget of the current rendering. Raise if the budget is exceeded.
+    """Charge this number of characters to the budget of the current rendering. Raise if the budget is exceeded.
 
-    Outside a rendering, only check that this one operation is within the limits.
+    Outside a rendering there is no budget. Then raise only if this one operation
+    exceeds the limit of a whole rendering.
     """
     left = _left.get()
     if left is None:
@@ -63,9 +64,9 @@ def spend(characters: int) -> None:
 
 
 def spend_on(value: object) -> int:
-    """Charge for a value that is written as text, and return its size.
+    """Charge the budget for writing a value as text, and return the approximate length of the text.
 
-    A text that is in a list twice is charged twice.
+    A text that occurs twice in a list is charged twice.
     """
     if isinstance(value, str):
         size = len(value)
@@ -164,7 +165,10 @@ def _check_number(
 
 
 def check_percent(text: str, values: object) -> None:
-    """Charge for `text % values`. Refuse a field wider than the limit. Each value is charged once for each field."""
+    """Charge the budget for `text % values`. Raise if a field is wider than the limit.
+
+    All values are charged once for each `%` in the text.
+    """
     widths = [
         width for match in _PERCENT.finditer(text) for width in match.groups() if width
     ]
@@ -180,7 +184,10 @@ def check_percent(text: str, values: object) -> None:
 
 
 def check_format(text: str, values: object) -> None:
-    """Charge for `text.format(…)`. Refuse a width that is itself a value, unless it is a small number."""
+    """Charge the budget for `text.format(…)`. Raise if a field is too wide.
+
+    In a nested width such as `{:{n}}`, all values must be small numbers.
+    """
     fields = 0
     for _, name, spec, _ in string.Formatter().parse(text):
         fields += name is not None

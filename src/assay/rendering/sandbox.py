@@ -59,7 +59,9 @@ ALLOWED: Mapping[type, frozenset[str]] = {
 """The attributes of each type that a template may use. Values of other types have none."""
 _PADDING = frozenset({"center", "ljust", "rjust", "zfill"})
 _COUNTED, _JOINED = "stepped_", "concatenated_"
-"""Names of the filters that the compiler inserts. A template may call them, but without effect on its budget."""
+"""Names of two filters that the compiler inserts into templates, for loops and for `~`.
+If a template calls them itself, it still pays from its budget.
+"""
 
 
 class _Charged(NodeTransformer):
@@ -258,7 +260,7 @@ def _charge_width(
     *rest: object,
     **named: object,
 ) -> object:
-    """Charge the budget for a filter whose first argument is a number of characters or items."""
+    """Charge the budget for a filter that takes a width or a count, such as `center` or `batch`."""
     for number in (width, *named.values()):
         if isinstance(number, int):
             if number > MAX_WIDTH:

@@ -80,7 +80,7 @@ def plain_pieces(
     text: str,
     blocks: Mapping[str, bool] = EMPTY,
 ) -> tuple[Piece, ...] | None:
-    """Return the pieces of a template that only inserts variables, such as `Q: {{ question }}`; None for others."""
+    """Split a template that only inserts variables, such as `Q: {{ question }}`; None for any other template."""
     pieces: list[Piece] = []
     for output in environment(**blocks).parse(text).body:
         for node in getattr(output, "nodes", (output,)):
@@ -113,7 +113,7 @@ def join_pieces(
 
 
 def why_refused(error: Exception, where: str) -> TemplateError:
-    """Return the error that explains why a rendering failed."""
+    """Convert an exception raised while rendering into an error with a reason and a fix."""
     if isinstance(error, RunawayTemplate):
         fix = "write less, or write the template as a Python function"
         return TemplateError(

@@ -24,7 +24,7 @@ _EXACT = frozenset({str, int, float, bool, type(None)})
 
 
 class Shown:
-    """The media used in one rendering, and the marks that represent them in the rendered text."""
+    """The media used in one rendering. In the rendered text, a short mark stands for each medium."""
 
     __slots__ = ("media",)
 
@@ -58,7 +58,7 @@ class Shown:
         return tuple(parts)
 
     def words(self, text: str) -> str:
-        """Return a rendered text that cannot contain media: each mark becomes a word such as `[image]`."""
+        """Replace each mark by a word such as `[image]`, for a text that cannot contain media."""
         text = self._unescaped(text)
         if "\ufdd0" not in text:
             return text
@@ -108,7 +108,9 @@ def variables_of(
 
 
 def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
-    """Return the sample as a dictionary of its columns and its attributes. Attributes take precedence."""
+    """Return the sample's columns and attributes as one dictionary. If a column has an
+    attribute's name, the attribute wins.
+    """
     columns = _plain_mapping(sample.fields, media)
     names = (
         "id",
@@ -183,7 +185,9 @@ def _plain_object(
     media: Shown,
     depth: int,
 ) -> object:
-    """Convert an object in a user's row: numbers and texts of other libraries to Python's, records to dictionaries."""
+    """Convert an object in a user's row: a NumPy number to a Python number, a dataclass
+    or named tuple to a dictionary.
+    """
     if isinstance(value, (str, bool, int, float)):
         kind = next(kind for kind in (str, bool, int, float) if isinstance(value, kind))
         if isinstance(value, str):

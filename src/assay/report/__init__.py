@@ -32,7 +32,7 @@ _MODULES = {
     "result_names": "table",
     "show_table": "table",
 }
-"""The module of each name that is imported on first use, because `assay --help` needs none of these modules."""
+"""The modules of names that are imported on first use. This keeps `assay --help` fast, which needs none of them."""
 
 __all__ = [
     "LineProgress",

@@ -40,7 +40,7 @@ BINS = 24
 LOG_RATIO = 20
 """A logarithmic axis is used if the largest value divided by the smallest is at least this."""
 NAMED_DOTS = 10
-"""The maximum number of labels in a scatter plot. Dots with the largest change are labelled."""
+"""The maximum number of labelled dots in a scatter plot. The dots with the largest change get the labels."""
 DOT_NAME_LENGTH = 24
 DOT_ROOM = 8
 """Half the side of the square around a dot that labels must not cover, in pixels."""
@@ -49,7 +49,7 @@ MARGIN = 8.0
 """Empty pixels at both ends of a bar chart."""
 ROW_HEIGHT = 24.0
 DOT_MARGIN = 6.0
-"""Empty pixels at both ends of an interval's track."""
+"""Empty pixels to the left and right of the line on which an interval is drawn."""
 
 
 class Bar(NamedTuple):
@@ -465,8 +465,8 @@ def _scatter_dot(
     most: int,
     is_good: bool,
 ) -> Markup:
-    """Return the dot of one group. Its area is proportional to the number of samples;
-    `most` is that of the largest group.
+    """Return the dot of one group. Its area grows with the group's number of samples;
+    `most` is the number of the largest group.
     """
     before = format_value(point.before)
     after = format_value(point.after)
@@ -484,7 +484,7 @@ def difference_dot(
     reach: float,
     width: float = 220,
 ) -> Markup:
-    """Return the drawing of a difference with its interval, on a scale from -`reach` to `reach`."""
+    """Draw a difference and its interval on a scale from -`reach` to `reach`."""
     scale = Scale(-reach, reach, MARGIN, width - MARGIN)
 
     def inside(value: float) -> float:
@@ -515,7 +515,7 @@ class Interval(NamedTuple):
 
 
 NAMES_WIDTH, NUMBERS_WIDTH = 200.0, 150.0
-"""The widths in pixels of the names to the left of the tracks in `interval_rows`, and of the numbers to the right."""
+"""The widths in pixels of two columns of `interval_rows`: the names on the left and the numbers on the right."""
 LONGEST_NAME = 34
 
 

@@ -11,7 +11,7 @@ from typing import TextIO
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~$])")
 _FIRST_COLUMN = re.compile(r"\s*\S+(?: \S+)?\s{2,}(?=\S)")
-"""The first column of a line: a name followed by at least two spaces and its description."""
+"""Matches the first column of a line: a name that is followed by at least two spaces."""
 _WORD = re.compile(r"\s*\S+")
 Rows = Sequence[Sequence[str]]
 

@@ -18,7 +18,7 @@ SURE_SECONDS = 2.0
 
 
 class WatchedMeter(Protocol):
-    """The progress of a model within its current batches."""
+    """The progress of a model within its current batches: requests begun and ended, and tokens generated."""
 
     @property
     def begun(self) -> float: ...
@@ -83,7 +83,7 @@ class Pace:
         return ", ".join(parts)
 
     def _count_ended(self, cell: WatchedTask) -> float:
-        """Return the number of finished samples plus the fractions of unfinished ones; at most the number begun."""
+        """Return the number of finished samples. An unfinished sample counts as a fraction."""
         answered = float(cell.done - cell.reused)
         ended = float(cell.meter.ended)
         begun = float(cell.meter.begun)
@@ -273,7 +273,7 @@ def _replicas(
     states: Mapping[int, str],
     restarts: int,
 ) -> str:
-    """Return how many replicas of a model are working, and how many wait for a process, a node or weights."""
+    """Return the states of a model's replicas as text, such as `2 of 4 replicas, 1 starting, 1 lost`."""
     counts = Counter(states.values())
     up = counts["ready"] + counts["working"]
     parts = [f"{up} of {len(states)} replicas"]

@@ -161,7 +161,7 @@ Numbers = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Maps numbers from `low` to `high` to pixels from `start` to `end`. A vertical axis starts at the bottom."""
+    """Maps numbers from `low` to `high` to pixels from `start` to `end`. On a vertical axis, `start` is the bottom."""
 
     low: float
     high: float
@@ -179,8 +179,10 @@ def domain_of(
     intervals: Sequence[Ends | None] = (),
     scale: Ends | None = None,
 ) -> Ends:
-    """Return the range of an axis: the metric's scale if it covers all values, 0 to 1
-    for shares, or else with a small margin.
+    """Return the range of an axis.
+
+    It is the metric's scale if that covers all values, or 0 to 1 if all values are in
+    it. Otherwise it is the range of the values with a small margin.
     """
     numbers = finite(values)
     for ends in intervals:

@@ -24,12 +24,12 @@ HEADINGS = (
     "Failures",
 )
 FLOOR_HEADING = "Floor"
-"""The heading of the column with floors or chance levels. It comes before `n / expected`."""
+"""The heading of the column with the score of an agent that does nothing, or the chance level."""
 NUMBERS = frozenset({"", "Value", "95 % interval", FLOOR_HEADING, "n / expected"})
 """Columns whose width is kept on a narrow terminal."""
 RIGHT = frozenset({"Value", "n / expected"})
 REASON = "n" * 16
-"""A text of 16 characters, the minimum width of the column with the reasons for missing values."""
+"""A text of 16 characters. Its width is the minimum for the column that explains missing values."""
 
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
@@ -96,7 +96,9 @@ def format_interval(result: Result) -> str:
 
 
 def format_failures(result: Result) -> str:
-    """Return the failures as text, `3 unparsed, 1 model_error`, with bounds and a flag if samples are unresolved."""
+    """Return the failures as text: `3 unparsed, 1 model_error`. Bounds and flags of the
+    result follow, if there are any.
+    """
     counts = []
     for name, count in result.outcomes.items():
         if name != "scored" and count:
@@ -301,7 +303,7 @@ def _table(
     tag: str,
     results: Sequence[Result],
 ) -> GroupTable | None:
-    """Return the breakdown by one tag; None if the tag has only one value."""
+    """Return the table of results by one tag; None if the tag has fewer than two values."""
     columns: dict[str, dict[str, Result]] = {}
     for result in results:
         groups = _groups_of(result, tag)

@@ -31,7 +31,10 @@ def accepted(sample: Sample) -> tuple[str, ...]:
 
 
 def without_reasoning(target: str) -> str:
-    """Return a target without reasoning such as `<think>…</think>`, which distilled data have; never an empty text."""
+    """Return a target without reasoning such as `<think>…</think>`, which distilled data contain.
+
+    If nothing but reasoning is in the target, return it unchanged.
+    """
     separated = separate_text(target)
     if separated is None or not separated.answer.strip():
         return target
@@ -39,7 +42,8 @@ def without_reasoning(target: str) -> str:
 
 
 def whole_spellings(targets: Iterable[object]) -> tuple[str, ...]:
-    """Return the spelling without a decimal point of each target that is a whole float: `3` for 3.0.
+    """Return each target that is a whole float as text without a decimal point: `3` for
+    3.0. Other targets are left out.
 
     Tables store a whole number as 3.0 if another row of the column is empty.
     """
@@ -53,8 +57,8 @@ def whole_spellings(targets: Iterable[object]) -> tuple[str, ...]:
 def gold_letters(sample: Sample) -> set[str]:
     """Return the letters of the right options of a sample.
 
-    A target is a letter (`b`), a marked letter (`(B)`), or the text of an option. Any
-    other target is returned in capitals, so that the caller can report it.
+    A target may be a letter (`b`), a letter in brackets (`(B)`), or the text of an
+    option. Any other target is returned in capitals, so that the caller can report it.
     """
     target = sample.target
     if type(target) is str and len(target) == 1 and target.isalpha():
@@ -67,7 +71,8 @@ def _gold_letter(
     choices: tuple[str, ...],
 ) -> str:
     """Return the letter of one target: `B` for `b`, `(B)` or the text of option B.
-    Other targets are returned in capitals.
+
+    Any other target is returned in capitals.
     """
     text = target.strip()
     if len(text) == 1 and text.isalpha():
@@ -124,11 +129,11 @@ def _text(target: object) -> str:
 
 
 def no_answer(output: Output) -> Score | None:
-    """Return the score of an output without an answer (truncated, filtered or only
-    reasoning); None if it has an answer.
+    """Return the score of an output without an answer; None if there is an answer.
 
-    An empty text that the model chose to return is an answer, which the scorer
-    judges.
+    An answer is missing if the output is empty because of the token limit, was removed
+    by a content filter, or has only reasoning. Otherwise an empty text is an answer,
+    which the scorer grades.
     """
     reason = output.stop_reason
     if reason == "length" and not output.text.strip():
@@ -141,7 +146,7 @@ def no_answer(output: Output) -> Score | None:
 
 
 def was_filtered(output: Output) -> bool:
-    """Return True if a content filter removed all text, media and structures of the answer."""
+    """Return True if a content filter stopped every candidate and left nothing of its answer."""
     for candidate in output.candidates:
         if candidate.stop_reason != "content_filter" or candidate.has_answer:
             return False
@@ -177,7 +182,7 @@ def no_target(sample: Sample, what: str = "target") -> Score:
 
 
 def in_every_answer(target: str) -> Score:
-    """Return the `data_error` score of a sample whose target is empty: every answer contains an empty text."""
+    """Return the `data_error` score for an empty target. Without this error, every answer would contain the target."""
     return data_error(f"target {target!r} is empty, so every answer would contain it")
 
 
@@ -211,16 +216,16 @@ def with_counts(
     output: Output,
     details: Mapping[str, Any],
 ) -> Score:
-    """Return a score whose `details` hold counts, which a summarizer adds up over the corpus.
+    """Return a score with counts in `details`. A summarizer adds up these counts over the corpus.
 
-    An output without an answer is included, and lowers the corpus score.
+    A missing answer is counted too, and lowers the score of the corpus.
     """
     silence = no_answer(output)
     return Score(value, silence.outcome if silence else Outcome.SCORED, details=details)
 
 
 def named(score: Score, *names: str) -> Score:
-    """Return a copy of the score of a missing answer in which each metric in `names` is 0."""
+    """Return a copy of a missing answer's score, with the value 0 for each metric in `names`."""
     return Score(dict.fromkeys(names, 0.0), score.outcome, details=score.details)
 
 

@@ -1,8 +1,9 @@
 """The scorer `asked`, which sends an output to a specialist and scores the reply with another scorer.
 
-A specialist is a helper model such as an object detector or a speech recogniser. The run provides it for the role that
-the scorer names. It gets the output's image or audio. The inner scorer then reads its reply in the same way as a reply
-that was saved in a file.
+A specialist is a helper model such as an object detector or a speech recogniser. The
+scorer names a role, the run provides the model for this role, and the model gets the
+output's image or audio. The inner scorer then reads the model's reply as it would read
+a reply saved in a file.
 """
 
 import inspect
@@ -74,7 +75,9 @@ class Asked(GivenModels, LikeInner):
     role: str
     """The role of the specialist: `--judge detector=MODEL`."""
     entry: str
-    """The key under which the inner scorer looks up the reply: `detections`, `answers`, `recognised` or `rating`."""
+    """The key under which the reply is passed to the inner scorer: `detections`,
+    `answers`, `recognised` or `rating`.
+    """
     scorer: Any
     """The inner scorer: its name, its name with options, or a scorer object."""
     request: Callable[[Sample], str] | str = ""
@@ -84,7 +87,7 @@ class Asked(GivenModels, LikeInner):
     name: str = "asked"
     """The name of the metric, usually that of the inner scorer."""
     wants: str = "json"
-    """The form of the reply: `json` for a structured reply, `text` for its text, `lines` for the list of its lines."""
+    """How the reply is passed on: `json` as parsed JSON, `text` as text, `lines` as a list of its lines."""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -187,7 +190,7 @@ def structure_of(reply: Output) -> object:
 
 
 def only_media(output: Output) -> Output:
-    """Return a copy of the output with its media only, without text and structures."""
+    """Return a copy of the output that has only images, audio and videos."""
     kinds = (Image, Audio, Video)
     candidates = (
         replace(

@@ -29,7 +29,7 @@ from ..core import (
 )
 
 PLAIN_OPTIONS = DEFAULT_OPTIONS.set(temperature=0.0)
-"""The default options for questions to helper models: temperature 0."""
+"""The default generation options for helper models: temperature 0."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class GivenModel(ABC):
         raise UsageError(f"a model cannot be asked {shorten(argument)}", fix=fix)
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
-        """Raise an error that names the correct call, `ask`."""
+        """Raise an error, because a helper model is used by `ask`, not called. The error shows the correct call."""
         raise UsageError(
             f"the model under the role {self.role!r} cannot be called",
             fix=f"reply = await self.models[{self.role!r}].ask(text)",
@@ -182,7 +182,9 @@ class Reply(Awaitable[Output]):
 
 
 class ModelsByRole(dict[str, Any]):
-    """The models of a scorer by role. Looking up a role that is not in `needs` raises an error that explains this."""
+    """The helper models of a scorer by role. A role that is missing from the scorer's
+    `needs` raises a `UsageError`.
+    """
 
     def __missing__(self, role: str) -> NoReturn:
         roles = ", ".join(map(repr, self)) or "none"
@@ -193,7 +195,7 @@ class ModelsByRole(dict[str, Any]):
 
 
 def raise_failure(reply: Output, role: str) -> Output:
-    """Return `reply` unchanged, or raise `ModelError` if the helper model of this role failed."""
+    """Return `reply` if the helper model gave an answer. Raise `ModelError` if the model failed."""
     if reply.error is None:
         return reply
     raise ModelError(

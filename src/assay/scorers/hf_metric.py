@@ -52,7 +52,7 @@ class HfMetric:
             )
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, float]:
-        """Return those results of the metric that are numbers, by name."""
+        """Compute the metric, and return all of its results that are numbers."""
         predictions = [self._cast(output.text, sample) for sample, output in rows]
         references = [self._reference(sample) for sample, _ in rows]
         with TemporaryDirectory() as folder:

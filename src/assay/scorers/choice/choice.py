@@ -32,7 +32,9 @@ from .choice_rules import extract_choice
 
 LETTERS = string.ascii_uppercase
 SHORT_ANSWER = 8
-"""Answers of at most this many characters get no span, because the reader sees their letter without a mark."""
+"""Maximum length of an answer whose letter is not highlighted. In so short an answer
+the reader sees the letter anyway.
+"""
 
 
 @scorers.register("choice")

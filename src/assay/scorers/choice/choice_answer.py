@@ -1,8 +1,8 @@
-"""One answer as a sequence of classified words, and rules that read an answer by the texts of its options.
+"""Represent an answer as classified words, and read it by the texts of its options.
 
-`AnswerWords` finds the option that each word names, and the sentence around it.
-`TextReader` reads the option of an answer that declares none. It is careful, because an
-option may be mentioned without being chosen.
+`AnswerWords` returns the option that a word names, and the sentence around the word.
+`TextReader` reads answers without a statement such as "the answer is B". It is careful,
+because an answer may mention an option without choosing it.
 """
 
 import re
@@ -90,13 +90,10 @@ BEFORE_LETTER = (
     *("declared", "chosen", "boxed"),
     *("concluded", "leading-text", "option-text"),
 )
-"""Rules whose evidence, a quotation from the answer, ends with the option.
-
-With other rules it begins with the option.
-"""
+"""Rules that quote the answer up to the chosen option. The other rules quote the answer from the option on."""
 EVIDENCE_CHARS = 160
 SENTENCE_WORDS = 400
-"""Maximum number of words before and after a word that may belong to its sentence."""
+"""Maximum number of words searched before and after a word for the limits of its sentence."""
 
 
 class Extraction(NamedTuple):
@@ -118,9 +115,10 @@ def letter_of_number(
 
 
 class AnswerWords:
-    """An answer with its options marked and its words classified.
+    """An answer whose mentions of options are marked and whose words are classified.
 
-    Indexes count words; `starts` has the offset of each word in the plain text.
+    An index is the number of a word. `starts` has the offset of each word in the plain
+    text.
     """
 
     def __init__(
@@ -146,7 +144,7 @@ class AnswerWords:
     def _as_letter(self, match: re.Match[str]) -> str:
         """Return the word classes of "option C" for a match such as "third option" or "option 3".
 
-        If the number exceeds the options, return the match unchanged.
+        Return the match unchanged if there are too few options for the number.
         """
         if match["another"]:
             return match[0]
@@ -178,7 +176,7 @@ class AnswerWords:
         return letter if letter in self.options else None
 
     def has_own_text(self, index: int) -> bool:
-        """Return True if the option's own text follows its letter."""
+        """Return True if the letter at the word `index` is followed by its option's text, as in "B. dog"."""
         start = self.starts[index]
         return OWN_TEXT in self.marked[start : start + 5]
 
@@ -193,9 +191,7 @@ class AnswerWords:
         return SENTENCE_END.split(words, maxsplit=1)[0]
 
     def is_supposed(self, start: int, end: int) -> bool:
-        """Return True if the statement says "would" and the sentence before it has a
-        supposition ("if").
-        """
+        """Return True if the statement has "would" and an "if" precedes it: "If it barked, B would be right"."""
         if WOULD not in self.classes[max(0, start - 3) : end]:
             return False
         words_before = self.classes[max(0, start - 200) : start]
@@ -203,7 +199,7 @@ class AnswerWords:
 
     @cached_property
     def entries(self) -> dict[int, str | None]:
-        """The letter of each option that begins a line or sentence, by the index of its word."""
+        """The options that begin a line or sentence: the index of the word, and the option's letter."""
         ends = (entry.end() - 1 for entry in ENTRY.finditer(self.classes))
         return {index: self.letter_at(index) for index in ends}
 
@@ -249,14 +245,14 @@ NOT_LISTED = re.compile(
     r"letter|statement|response|selection|letra|lettera|wahl|elección|scelta|keuze|choix|выбор|вибір|wybór|volba",
     re.IGNORECASE,
 )
-"""Words after an ordinal that show that no listed option is meant: "the first letter", "a drug of first choice"."""
+"""Words that show that "first" or "third" does not count the options: "the first letter", "a drug of first choice"."""
 _PLACES_AS_UNKNOWN = str.maketrans(dict.fromkeys(PLACES, UNKNOWN))
 SHORT_WORDS = 60
 """Maximum number of words and punctuation marks of a short answer. A short answer chooses the option that it names."""
 MOST_MENTIONS = 60
 """Maximum number of mentions of one option that are checked, because an answer may repeat itself endlessly."""
 LONE_CAPITAL = re.compile(r"\b[B-HJ-Z]\b")
-"""A letter that may look like an option but names something else: "44 B.C.", "point C"."""
+"""A single capital letter. It may be something other than an option: "44 B.C.", "point C"."""
 LABEL = re.compile(r"\b[B-HJ]\b|\b[A-J]{2}\b|\b(?:best|most|only)-")
 """A label that contains a letter, such as the name of a point, a line or a quantity, or "best" in "best-selling"."""
 TALKS_ABOUT = re.compile(
@@ -287,7 +283,7 @@ YES_OR_NO = re.compile(
 
 
 class TextReader(AnswerWords):
-    """Rules that read an answer by the texts of its options, such as "a dog" for "(B) dog"."""
+    """Reads answers that name an option by its text, such as "a dog" for "(B) dog"."""
 
     def by_text(self) -> Extraction | None:
         """Read a paragraph that opens with an option's text, or one sentence that ends in it: "It is a dog"."""
@@ -338,7 +334,9 @@ class TextReader(AnswerWords):
         return self.result(letter, "concluded", match.start(), index)
 
     def result_of_equation(self) -> Extraction | None:
-        """Read an answer that ends in an equation whose right side is an option's text: "v = s/t = 5 m/s."."""
+        """Read an answer whose last line is an equation. Its right side must be an
+        option's text: "v = s/t = 5 m/s.".
+        """
         match = RESULT.search(self.marked)
         names_letter = self.letters_named() - {None}
         is_open = names_letter or DECLINES in self.classes
@@ -433,7 +431,9 @@ class TextReader(AnswerWords):
         return self.result(letter, "option-text", indexes[0], indexes[-1])
 
     def _is_stated_at(self, index: int) -> bool:
-        """Return True if the sentence around the option at `index` affirms it: no denial, doubt, question or report."""
+        """Return True if the sentence around the option at `index` affirms the option.
+        A denial, doubt, question or report does not.
+        """
         if not self._is_clear(index) or DENIED.match(self.classes, index + 1):
             return False
         begin = index - len(self.sentence_before(index))
@@ -450,7 +450,7 @@ class TextReader(AnswerWords):
         return MAY_NOT_TAKE.search(words) is None
 
     def talks_about(self, begin: int, end: int) -> bool:
-        """Return True if the words from `begin` to `end` may discuss an option without choosing it."""
+        """Return True if the words from `begin` to `end` suggest that an option is only discussed, not chosen."""
         first = self.starts[begin]
         if end < len(self.starts):
             last = self.starts[end]
@@ -504,9 +504,7 @@ class TextReader(AnswerWords):
 
 
 def _as_contrast(match: re.Match[str]) -> str:
-    """Replace "A but" in "not A but B" by filler and "but", so that the clause names no
-    option. The length stays the same.
-    """
+    """Rewrite the classes of "not A but", in "not A but B", so that they name no option. The length stays the same."""
     sentence_before = SENTENCE_END.split(match.string[: match.start()])[-1]
     if DENIES in sentence_before:
         return match[0]  # "The wrong one is not A but B"

@@ -124,7 +124,7 @@ NOT_BUT = pattern(
     "答えはAではなくBです。",
     "The answer ‸isn't A, it's B.",
 )
-"""Matches options that are denied in favor of the option after them: "not A but B"."""
+"""Matches options that are denied just before the right one: "not A but" in "not A but B"."""
 
 # --- declarations
 
@@ -279,14 +279,14 @@ JOINED = pattern(
     "The answer is B‸ and C.",
     "The answer is B‸, C.",
 )
-"""Matches another option that is joined to the first one ("and C"), so that neither is chosen."""
+"""Matches a second option next to the first one: "and C" in "B and C". Neither is then chosen."""
 ROW = pattern(
     f"{any_of('CONCLUDES COMMA STOP COLON DASH')}*{FILLER}?"
     f"|{any_of('STOP LINE')}?{none_of(f'LETTER {ENDS} COMPARES')}*{JOINS}{none_of(f'LETTER {ENDS} COMPARES')}*",
     "The answer is B‸. The answer is C.",
     "I pick B‸. I also pick C.",
 )
-"""Text that may be between two declarations that follow each other: "I pick B. I also pick C."."""
+"""Matches the words between two declarations in sequence, such as "I also pick" in "I pick B. I also pick C."."""
 NUMBERED_HEADING = pattern(
     f"{SENTENCE_BEGINS}{any_of('DASH COMMA')}?{any_of('NUMBER OPTION_WORD')}*{ANSWER}{FILLERS}{LETTER}"
     + any_of("COLON DASH"),
@@ -497,7 +497,7 @@ SET_ASIDE = pattern(
     "It is a dog‸, not a cat",
     "It is a dog‸ rather than a cat or a bird",
 )
-"""Matches options that are denied or compared with the option before them: ", not a cat", " rather than a cat"."""
+"""Matches options that are rejected after the chosen one: ", not a cat", " rather than a cat"."""
 MAY_NOT_TAKE = pattern(
     any_of("DENIES SUPPOSES")
     + f"|{any_of('JOINS COMPARES')}{FILLER}*{OPTION}"
@@ -627,7 +627,7 @@ LAST = pattern(
     "So it must be C‸.",
     "So it must be C‸, not A.\n\nI hope this helps!",
 )
-"""Matches the rest of a paragraph after the option that ends it: ".", ", not A."."""
+"""Matches the text between an option and the end of its paragraph, such as "." or ", not A."."""
 BESIDE_ANOTHER = pattern(
     f"{not_after(COMMA)}{JOINS}$"
     f"|(?:^|{none_of('DENIES COMPARES IS FILLER OPTION_WORD')})"
@@ -643,7 +643,7 @@ REST_AFTER_LAST_LETTER = pattern(
     "C, not A",
     "C rather than A",
 )
-"""Matches an option and, after it, another option that is denied or compared: "C, not A"."""
+"""Matches a last option that is followed only by rejected ones: "C, not A"."""
 LISTS_OPTIONS = pattern(
     f"{OPTION_WORD}{any_of('FILLER IS')}*{COLON}.$",
     "The options are:\n",

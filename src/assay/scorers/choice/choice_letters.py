@@ -156,7 +156,9 @@ class LetterReader(TextReader):
         return is_a_then_b or PARAGRAPH not in words_between
 
     def _is_first_of_cut_list(self, match: re.Match[str]) -> bool:
-        """Return True if the output breaks off while it describes its first option: "A. cat: a small animal that"."""
+        """Return True if the output is cut while it describes the first option of a
+        list: "A. cat: a small animal that".
+        """
         first, index = match.span("head")
         first_letter = next(iter(self.options))
         if self.letter_at(index) != first_letter or not UNFINISHED.search(self.plain):
@@ -235,9 +237,9 @@ class LetterReader(TextReader):
         last: int,
         start: int,
     ) -> Extraction | None:
-        """Read a conclusion that is followed by suppositions or reports: "So it is B.
+        """Read a conclusion before other sentences that suppose or report something.
 
-        If it barked, C would be right.".
+        Example: "So it is B. If it barked, C would be right."
         """
         while last >= 0:
             before = self.sentence_before(last)
@@ -254,7 +256,9 @@ class LetterReader(TextReader):
         last: int,
         start: int,
     ) -> Extraction | None:
-        """Read the sentence with the last relevant letter, if it has only that letter and filler words."""
+        """Read the sentence around the letter at `last`. Besides the letter, the
+        sentence may have only filler words.
+        """
         if last < start:
             return None
         numbered_answers = ANSWER_NUMBER.findall(self.classes)

@@ -121,7 +121,7 @@ OTHER_USE = re.compile(
         )
     )
 )
-"""Text after a letter that is not an option but part of a formula or name, an article, a pronoun or a small word."""
+"""Text after a single letter that shows that the letter names no option: "f(x)", "E. coli", "a dog", "I was"."""
 _FORMULA_START = r"(?:(?<!: )\$|\\[(\[]\s?)[A-Za-z\\({]"
 _FORMULA_PERIOD = r"\.(?!\s)"
 _FORMULA_COMMAND = r"\\(?!boxed|[()\[\]])"
@@ -138,10 +138,11 @@ _WORD_OF_ONE_LETTER = re.compile(r"I|[EOY]\s[a-zß-ÿ]")
 _OPTION_WORDS = ("option ", "choice ", "letter ")
 
 TextSpans = dict[int, tuple[int, str]]
-"""The option texts found in an answer.
+"""The places where option texts begin and end in an answer.
 
-A key is the offset at which a text begins. The value is its end, and the letter of its
-option, or several letters if options share the text.
+A key is the offset at which a text begins. Its value has the offset at which the text
+ends, and the option's letter. If options share the text, the value has all their
+letters.
 """
 
 
@@ -210,7 +211,7 @@ def letters_in_bold(
 
 
 def letter_of(mark_char: str) -> str:
-    """Return the letter of the option that a mark stands for."""
+    """Return the option's letter for a character that marks an option in the text."""
     # The code points of text marks are 64 above those of letter marks.
     number = (ord(mark_char) - ord(FIRST_LETTER_MARK)) % 64
     return chr(ord("A") + number)
@@ -330,7 +331,9 @@ def _is_own_letter(
     text_start: int,
     option: str | None,
 ) -> bool:
-    """Return True if the option's text is a single character and follows its letter, as with blood groups: "(A) B"."""
+    """Return True if the option's text is one character and follows the letter. For
+    blood groups, "(A) B" is option A.
+    """
     follows = plain[text_start : text_start + 1]
     if not follows or option != follows:
         return False

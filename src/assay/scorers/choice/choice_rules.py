@@ -1,11 +1,14 @@
-"""Read which option a generated answer chooses: from a declaration, or else from the answer as a whole.
+"""Read which option a generated answer chooses.
 
-Reasoning is removed, options are marked (`choice_mentions`), and the answer becomes a string of word classes
-(`choice_words`, `choice_answer`). The patterns over this string are in `choice_grammar`, the rules for answers that
-declare nothing in `choice_letters` and `choice_answer`. A declaration has filler
-words, a cue, an option and an end. The first declaration is used; a later one replaces it as a correction or a final
-answer. If nothing is declared, other rules read a marked list, a leading letter, an option's text, a verdict, or a
-last sentence that only names a letter.
+Reasoning is removed, options are marked (`choice_mentions`), and the answer becomes a
+string of word classes (`choice_words`, `choice_answer`). The patterns over this string
+are in `choice_grammar`.
+
+A declaration is a statement such as "the answer is B": filler words, a cue, an option
+and an end. The first declaration is used, unless a later one corrects it or is called
+final. If an answer has no declaration, the rules in `choice_letters` and
+`choice_answer` look for a marked list, a leading letter, an option's text, a verdict,
+or a last sentence that only names a letter.
 """
 
 import re
@@ -47,7 +50,9 @@ from .choice_grammar import (
 from .choice_letters import LetterReader, is_lead
 
 MOST_CLAIMS = 100
-"""Maximum number of declarations read from each end of an answer, because an answer may repeat itself endlessly."""
+"""How many statements such as "the answer is B" are read from each end of an answer.
+Some answers repeat themselves endlessly.
+"""
 
 
 class Finality(IntEnum):
@@ -114,7 +119,9 @@ def _option_of(
     word: str,
     options: Mapping[str, str],
 ) -> str | None:
-    """Return the letter of the option that an answer of one character names: by its number ("2") or its text ("I")."""
+    """Return the letter of the option that a single character names: "I" if an option's
+    text is "I", "2" for option B.
+    """
     if len(word) != 1:
         return None
     names = [letter for letter, option in options.items() if option.upper() == word]
@@ -248,7 +255,9 @@ class AnswerReader(LetterReader):
         return DENIED_BOX.match(behind) is None
 
     def _is_heading(self, match: re.Match[str]) -> bool:
-        """Return True if the match is a heading such as "Answer A:", not a declaration."""
+        """Return True if the match is a heading such as "Answer A:". It is then not a
+        statement that A is the answer.
+        """
         if match["declared"] != ANSWER:
             return False
         behind = self.sentence_behind(match.end("all"))
@@ -296,7 +305,9 @@ class AnswerReader(LetterReader):
         claim: str,
         letter: str | None,
     ) -> bool:
-        """Return True if the statement is limited but no other option is named: "In the short run, the answer is B"."""
+        """Return True if a condition limits the statement but no other option is named:
+        "In the short run, the answer is B".
+        """
         if WOULD in claim or not is_lead(lead, may_limit=True):
             return False
         return self.letters_named() <= {letter}

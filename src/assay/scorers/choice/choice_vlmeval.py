@@ -1,8 +1,9 @@
-"""Score multiple choice as VLMEvalKit matches it, to compare with numbers published that way. It is never the default.
+"""Score multiple choice with VLMEvalKit's exact matching, to compare with published numbers.
 
-Only VLMEvalKit's exact matching is used. Its judge, and the random letter if the judge
-fails, are not: an answer without a match is `unparsed`. Unlike in VLMEvalKit, the
-result does not depend on the environment variable `VERBOSE`.
+This is never the default. VLMEvalKit calls a judge if nothing matches, and takes a
+random letter if the judge fails. This scorer does neither: an answer without a match is
+`unparsed`. Unlike in VLMEvalKit, the result does not depend on the environment variable
+`VERBOSE`.
 """
 
 import re
@@ -29,10 +30,10 @@ _REJECTIONS = (
 )
 _FAILED = "Failed to obtain answer via API"
 NONE = "Z"
-"""The letter for an answer that chooses none of the options."""
+"""Stands for "none of the options"."""
 LAST_TOKENS = 4
 LONGEST_FOR_TEXT = 2
-"""An answer is not searched for option texts if it is longer than all options together by more than this factor."""
+"""How much longer than all options together an answer may be. A longer answer is not searched for option texts."""
 
 
 @scorers.register("choice_vlmeval")
@@ -70,10 +71,11 @@ def match_as_vlmeval(
     answer: str,
     options: Mapping[str, str],
 ) -> tuple[str | None, str]:
-    """Return the letter and the rule: one option letter among the last tokens, `answer is X`, or one option's text.
+    """Return the letter that VLMEvalKit's exact matching reads, and the rule that found it.
 
-    As in VLMEvalKit, a refusal gives `Z`, which means none of the options, and no judge
-    is called.
+    A rule finds one option letter among the last tokens, "answer is X", or the text of
+    one option. As in VLMEvalKit, a refusal gives `Z`, which means none of the options.
+    No judge is called.
     """
     letter, rule = match_letter(answer, options)
     if letter is not None:

@@ -45,7 +45,7 @@ class WordClass(StrEnum):
     COMPARES = "l"
     """Words such as although, unlike, rather than."""
     LIMITS = "p"
-    """Words such as in, under, for, assuming, which begin a condition of the statement."""
+    """Words such as in, under, for, assuming. They begin a condition that limits the statement."""
     WOULD = "w"
     """Words such as would, then."""
     DENIES = "n"
@@ -74,14 +74,16 @@ class WordClass(StrEnum):
     """The beginning of a box, an answer tag or the value of a JSON key."""
     NUMBER = "d"
     UNKNOWN = "u"
-    """A word that is in no word file."""
+    """A word that is not listed for any class."""
     FIRST = "1"
     SECOND = "2"
     THIRD = "3"
     FOURTH = "4"
     FIFTH = "5"
     LAST = "0"
-    """A position in the list of options: "the last option". Elsewhere such words are unknown words."""
+    """Words for the last position in a list: "the last option". Away from words such as
+    "option" they count as `UNKNOWN`.
+    """
     COLON = ":"
     COMMA = ","
     DASH = "-"
@@ -97,7 +99,7 @@ class WordClass(StrEnum):
 
 
 def word(name: str) -> str:
-    """Return the letter of a word class by its name: `word("IS")` is `i`."""
+    """Return the letter of a word class, given the name of the class: `word("IS")` is `i`."""
     return str(WordClass[name])
 
 
@@ -159,7 +161,9 @@ LANGUAGES = (
     *("en", "es", "pt", "it", "fr", "de", "nl", "sv", "ru", "uk"),
     *("pl", "cs", "tr", "vi", "id", "ar", "hi", "zh", "ja", "ko", "th"),
 )
-"""The word files in the order in which they are read. If a word has two classes, the first one is used."""
+"""The languages of the word files, in reading order. If two languages give a word
+different classes, the first one counts.
+"""
 WORDS = Path(__file__).with_name("words")
 
 _SIGN_CLASSES = {
@@ -342,10 +346,10 @@ def _phrase_at(
     index: int,
     word: str,
 ) -> Phrase | None:
-    """Return the longest phrase that begins at the token `index`.
+    """Return the longest phrase that begins at the token `index`; None if there is none.
 
-    A word of more than 5 letters may end in one letter more than the phrase's first
-    word.
+    Its first word may be one letter shorter than `word`, if `word` has more than 5
+    letters: "choose" also matches "chooses".
     """
     candidates = phrases.get(word)
     if candidates is None and len(word) > 5:

@@ -1,14 +1,16 @@
 """Score multiple choice by log-probabilities: of whole options, or of the letters at the first token.
 
-`acc` takes the most probable continuation, `acc_norm` divides by the characters of the option, `acc_bytes` by its
-UTF-8 bytes, and `acc_pmi` subtracts the likelihood of the option without the question. Letters have only `acc`,
-because all have the same length. The space before an option belongs to the continuation but not to its
-length. If several options are equally probable, the first one is taken, as in other systems; `ties` in the details
-records this, and the table shows how often it happened.
+Each metric picks the option with the highest value. `acc` compares log-likelihoods,
+`acc_norm` divides them by the number of characters of the option, and `acc_bytes` by
+its number of UTF-8 bytes. `acc_pmi` subtracts the log-likelihood of the option without
+the question. Letters have only `acc`, because all have the same length. The space
+before an option is part of the scored text, but does not count for its length. If
+several options have the same value, the first one is taken, as in other systems. `ties`
+in the details records this, and the table shows how often it happened.
 
-`first_token` scores by the most probable letter at the first token. All reported
-alternatives of the first token that spell a letter (`A`, ` A`, `(A`, `a`) are added to
-that letter. If there are none, the answer is unparsed: nothing is guessed from the text
+`first_token` picks the most probable letter at the first token. It adds up the
+probabilities of all reported tokens that write a letter in different ways (`A`, ` A`,
+`(A`, `a`). If there are none, the answer is unparsed: nothing is guessed from the text
 after it.
 """
 
@@ -30,10 +32,11 @@ class ChoiceLikelihood:
     """For each normalization (`acc`, `acc_norm`, …): 1 if the most likely option is right."""
 
     continuation: str = "text"
-    """The text that was scored for each option, as in the template of the same name: its `text` or its `letter`.
+    """What was scored for each option: its `text` or its `letter`. The template's
+    option of the same name must be equal.
 
-    If the output's details have `continuations`, the likelihoods are normalized by the
-    lengths of those texts.
+    If the output's details have `continuations`, the lengths of these texts are used
+    for normalization.
     """
     reads: ClassVar[tuple[str, ...]] = ("likelihood", "target")
 
@@ -107,7 +110,7 @@ class ChoiceLikelihood:
         choices: Sequence[str],
         output: Output,
     ) -> Sequence[str]:
-        """Return the texts whose likelihood was computed, without their leading space."""
+        """Return the texts that were scored, without their leading space."""
         continuations: Sequence[str] = output.details.get("continuations", ())
         if len(continuations) >= len(choices):
             return [text.removeprefix(" ") for text in continuations[: len(choices)]]
@@ -134,7 +137,7 @@ def _fault_of(
 
 
 def _plain(weights: Sequence[float]) -> list[float | str]:
-    """Return log-likelihoods for JSON, which has no infinity: `-inf` becomes the text "-inf"."""
+    """Replace `-inf` by the text "-inf" in log-likelihoods, because JSON has no infinity."""
     return [weight if math.isfinite(weight) else str(weight) for weight in weights]
 
 
@@ -173,8 +176,9 @@ def _unconditioned(
 
 
 def _best(column: Sequence[float]) -> tuple[int, int]:
-    """Return the index of the highest value in a column (the first of several), and the
-    number of other equal values.
+    """Return the index of the highest value, and how many other values are equal to it.
+
+    If several are equal, the index is that of the first.
     """
     top = max(column)
     others = sum(weight == top for weight in column) - 1
@@ -182,15 +186,14 @@ def _best(column: Sequence[float]) -> tuple[int, int]:
 
 
 AROUND = " \t\n▁Ġ().:*[]\"'"
-"""Characters that may surround a letter in a token: spaces, tokenizer marks, brackets and dots."""
+"""Characters that are removed around a letter in a token: spaces, tokenizer marks, brackets, dots and quotes."""
 
 
 @scorers.register("first_token")
 @dataclass(frozen=True)
 class FirstToken:
-    """1 if the most probable letter at the first token is a target's.
-
-    `mass` is the total probability of all letters.
+    """1 if the most probable letter at the first token is right. `mass` is the total
+    probability of all option letters.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("logprobs", "target")
@@ -227,8 +230,10 @@ def letter_chances(
     token: Token,
     letters: Sequence[str],
 ) -> Mapping[str, float]:
-    """Return the probability of each letter at the first token, summed over its
-    reported spellings (`A`, ` A`, `(A`).
+    """Return the probability of each letter at the first token.
+
+    The probabilities of all tokens that write the same letter (`A`, ` A`, `(A`) are
+    added up.
     """
     alternatives = dict(token.top)
     alternatives.setdefault(token.text, token.logprob)

@@ -49,7 +49,7 @@ class SingleChoiceZh:
 
     letters: str = "ABCD"
     cushion: bool = False
-    """Whether the only letter in an answer is taken if no rule applies, even though the answer may reject it."""
+    """True to use the only letter in an answer if no rule applies. The answer may in fact reject this letter."""
     question: str = ""
     """The column with the text of the question, for prompts that contain the question only as speech."""
     reads: ClassVar[tuple[str, ...]] = ("text",)

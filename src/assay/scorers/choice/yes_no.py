@@ -1,12 +1,12 @@
-"""Score yes or no, by the words of the answer or by the probability of yes.
+"""Score yes-or-no questions, by the words of the answer or by the probability of yes.
 
-`details["confusion"]` marks which of six cases an answer is: true yes, false yes, false
-no, true no, or unreadable with the target yes or no. Precision, recall and other metrics
-are computed from the sums of these.
+`details["confusion"]` puts each answer into one of six cases: true yes, false yes,
+false no, true no, unreadable with target yes, or unreadable with target no. Precision,
+recall and similar metrics are computed from the counts of these cases.
 
-The scorer `yes_probability` also gives the probability of yes, for metrics that rank
+The scorer `yes_probability` also returns the probability of yes, for metrics that rank
 answers. It comes from the first token of the answer, if the backend reports
-alternatives for it. Otherwise it is 1 or 0, by the verdict.
+alternatives for that token. Otherwise it is 1 for yes and 0 for no.
 """
 
 import math
@@ -36,13 +36,17 @@ _GOLDS: dict[str, Verdict] = {
 @scorers.register("yes_no")
 @dataclass(frozen=True)
 class YesNo:
-    """1 if the answer is yes or no as the target is; `unparsed` if it is neither."""
+    """1 if the answer agrees with the target, yes or no; `unparsed` if it is neither."""
 
     rule: Rule = "words"
-    """How the answer is read. `words`: exactly one of the two words occurs (MME and POPE in VLMEvalKit).
-    `substring`: the same inside words, so that `Nothing` is read as no, as in VLMEvalKit in 2023. `pope_official`:
-    no if the first sentence has no, No or not, *else yes*. `mme_official`: one of the words is in the first four
-    letters. `lmms_eval`: the answer is that word and nothing else, as in lmms-eval's POPE.
+    """The rule that reads the answer.
+
+    - `words`: exactly one of the two words occurs (MME and POPE in VLMEvalKit).
+    - `substring`: one of them occurs, perhaps inside a word: `Nothing` is no
+    (VLMEvalKit in 2023).
+    - `pope_official`: no if the first sentence has no, No or not, otherwise always yes.
+    - `mme_official`: one of the words is in the first four letters.
+    - `lmms_eval`: the answer is only that word, as in lmms-eval's POPE.
     """
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
 
@@ -109,7 +113,7 @@ def read_substring(text: str) -> Verdict | None:
 
 
 def read_pope(text: str) -> Verdict:
-    """Return no if the first sentence has "no", "No" or "not", or else yes. There is always a result."""
+    """Return no if the first sentence has "no", "No" or "not", and yes for every other answer."""
     words = text.partition(".")[0].replace(",", "").split(" ")
     if any(word in words for word in ("No", "not", "no")):
         return "no"
@@ -149,7 +153,7 @@ _READERS: dict[str, Callable[[str], Verdict | None]] = {
 @scorers.register("yes_probability")
 @dataclass(frozen=True)
 class YesProbability(YesNo):
-    """1 if the answer is yes or no as the target is; `details["score"]` is the probability of yes."""
+    """1 if the answer agrees with the target, yes or no. `details["score"]` is the probability of yes."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "auroc")

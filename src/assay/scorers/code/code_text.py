@@ -1,4 +1,4 @@
-"""Extract the program from an answer: out of its fence, and cut where a completion ends."""
+"""Extract the program from an answer: the code in a fenced block, or a completion up to its stop sequence."""
 
 import ast
 import re
@@ -11,7 +11,9 @@ STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 
 Rule = Literal["fence", "completion", "definition", "text"]
 LONGEST_PARSED = 300_000
-"""The length of the longest code that is parsed. Python's parser needs seconds for more, and no function is so long."""
+"""Maximum length of code that is parsed. Longer code takes Python's parser seconds, and
+no real function is so long.
+"""
 _MOST_TRIES = 40
 _BEGINS = re.compile(r"(?:import|from|def|async\s+def|class|@)\b|@")
 _MOST_FENCES = 12
@@ -27,7 +29,7 @@ _LANGUAGE_MARKS = {
     "node": ("javascript", "js", "node"),
     "perl": ("perl", "pl"),
 }
-"""The language names after a code fence that belong to each interpreter."""
+"""The languages named after a code fence, such as ```` ```py ````, that each interpreter can run."""
 _READS_INPUT = re.compile(r"\binput\b|\bstdin\b|\bopen\(0|\bfileinput\b")
 _NAME = re.compile(r"[^\W\d]\w*")
 # def f, async def f, class C
@@ -64,12 +66,12 @@ def fenced_blocks(text: str) -> Iterator[Block]:
 def _closing_of(
     opening: re.Match[str], following: Sequence[re.Match[str]]
 ) -> re.Match[str] | None:
-    """Return the fence that closes a block; None if the block ends with the text.
+    """Return the fence that closes a block; None if the block extends to the end of the text.
 
-    By CommonMark, it has the character of the opening fence, at least as many of them
-    and no words, and is indented by at most 3 columns more. If the code before it is
-    not Python, as within a docstring, the block ends at the first fence before which
-    the code is Python.
+    As in CommonMark, a closing fence repeats the character of the opening fence at
+    least as often, has no words after it, and is indented by at most 3 columns more. A
+    fence inside a docstring would end a Python block too early. So for Python, the
+    first fence is taken before which the code can be parsed.
     """
     closing = [fence for fence in following if _closes(opening, fence)]
     candidates = [*closing, *following, None]
@@ -107,7 +109,9 @@ def _language_of(opening: re.Match[str]) -> str:
 
 
 def last_block(text: str) -> str:
-    """Return the text between the last two lines with a fence, as in LiveCodeBench; empty if there are not two."""
+    """Return the text between the last two lines with a code fence, as in
+    LiveCodeBench; empty if there are fewer than two.
+    """
     lines = text.split("\n")
     fences = [number for number, line in enumerate(lines) if "```" in line]
     if len(fences) > 1:

@@ -1,7 +1,8 @@
-"""Test code that runs its tests when it is executed, as pytest and unittest would run them.
+"""Add the calls that run the tests in test code, as pytest and unittest would run them.
 
-A test file defines functions named `test…` or classes of tests. Executing it runs none of them, so every program would
-pass. The missing calls are added here. Code that already calls its tests needs none.
+A test file defines functions named `test…` or classes of tests. Merely executing the
+file runs none of them, so every program would pass. Code that already calls its tests
+is not changed.
 """
 
 import ast
@@ -110,7 +111,7 @@ def _assay_run_tests(function_names, class_names):
 
 
 class NothingRuns(ValueError):
-    """The test code would pass every program: nothing in it can fail."""
+    """Raised for test code that every program would pass, because nothing in the code can fail."""
 
 
 def runnable(parts: Sequence[str]) -> str:
@@ -150,7 +151,7 @@ class TestCode:
     functions: list[str] = field(init=False)
     """The names of test functions that nothing calls."""
     kinds: list[str] = field(init=False)
-    """The names of classes that may contain tests."""
+    """The names of test classes, or of classes that may inherit tests."""
     is_changed: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -193,12 +194,11 @@ class TestCode:
 
 
 def can_fail(piece: TestCode) -> bool:
-    """Return True if the tests can fail: they assert something, raise, or use a name that they do not define.
+    """Return True if the tests can fail: they assert, raise, or use a name that they do not define.
 
-    Only code that is run is examined. Not run are tests that are always skipped,
-    coroutines that nothing awaits, and functions that nothing calls. Comparisons whose
-    results are not used cannot fail, nor can code whose failures are caught and passed
-    over.
+    Code that never runs is ignored: tests that are always skipped, coroutines that are
+    not awaited, and functions that are not called. A comparison whose result is not
+    used cannot fail. Neither can code in a `try` block that ignores failures.
     """
     definitions = {line.name: line for line in _definitions(piece.statements)}
     other_names = {*dir(builtins), *_names_bound(piece.statements), *definitions}
@@ -257,7 +257,9 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def _is_discarded(value: ast.expr, coroutines: Container[str]) -> bool:
-    """Return True for a statement that only compares, such as `f(1) == 2`, or that does not await a coroutine."""
+    """Return True for a statement without effect: a comparison such as `f(1) == 2`, or
+    a coroutine that is not awaited.
+    """
     match value:
         case ast.Compare():
             return True
@@ -273,7 +275,7 @@ def _is_discarded(value: ast.expr, coroutines: Container[str]) -> bool:
 
 
 def _fails(node: ast.AST, other_names: Container[str]) -> bool:
-    """Return True for a statement or call that can fail. A call is judged by the function's name only."""
+    """Return True for a statement or call that can fail. A called function is recognized by its name only."""
     match node:
         case ast.Raise():
             return True
@@ -289,7 +291,7 @@ def _fails(node: ast.AST, other_names: Container[str]) -> bool:
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes within a node, without statements whose failures are caught and passed over."""
+    """Yield the child nodes. The body of a `try` that ignores failed assertions is left out."""
     if isinstance(node, ast.Try) and any(map(_passes_over, node.handlers)):
         yield from (*node.handlers, *node.orelse, *node.finalbody)
     else:
@@ -297,7 +299,7 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _passes_over(handler: ast.ExceptHandler) -> bool:
-    """Return True for a handler that catches a failed assertion, and neither raises nor exits itself."""
+    """Return True for an `except` block that catches a failed assertion and neither raises nor exits."""
     caught = handler.type
     kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
     names = [ast.unparse(kind) if kind else "" for kind in kinds]
@@ -334,13 +336,13 @@ def _names_of_runners(tree: ast.Module) -> frozenset[str]:
 
 
 class _WithoutRunners(ast.NodeTransformer):
-    """Removes statements that only call a test runner. It would search for a test file and then exit."""
+    """Removes calls to test runners. A runner would search for a test file and then exit."""
 
     def __init__(self, runners: frozenset[str]) -> None:
         self.runners = runners
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        """Replace a call to a test runner, also as the argument of `sys.exit`, by `pass`."""
+        """Replace a call to a test runner with `pass`, including one inside `sys.exit(…)`."""
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and ast.unparse(part.func) in self.runners:
                 return ast.Pass()
@@ -348,7 +350,9 @@ class _WithoutRunners(ast.NodeTransformer):
 
 
 def _without_exits(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements up to `sys.exit(status)`, which becomes an assertion that the status is a success."""
+    """Yield the statements before the first `sys.exit(status)`, and replace this call
+    with an assertion that `status` means success.
+    """
     for statement in statements:
         call = statement.value if isinstance(statement, ast.Expr) else None
         names = ("sys.exit", "exit", "quit", "os._exit")

@@ -1,8 +1,10 @@
-"""EvalPlus: functions that must agree with the canonical solution on many more inputs, run in a sandbox.
+"""EvalPlus: functions must agree with the canonical solution on many more inputs. They run in a sandbox.
 
-A row has the columns `base_input`, `plus_input`, `canonical_solution` and `atol`, as EvalPlus publishes them; or a
-second test in the column `plus`; or all tests in `test`, as on its hub page. Results are compared as by EvalPlus: they
-are equal, or numbers within `atol` (1e-6 if floats are expected). The time limits are also EvalPlus's.
+A row has EvalPlus's columns `base_input`, `plus_input`, `canonical_solution` and
+`atol`. It may instead have a second test in the column `plus`, or all tests in `test`,
+as in EvalPlus's datasets on the Hugging Face hub. As in EvalPlus, results must be
+equal, or numbers within `atol` (1e-6 if floats are expected). The time limits are also
+EvalPlus's.
 """
 
 import json

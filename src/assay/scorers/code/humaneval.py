@@ -1,7 +1,8 @@
-"""HumanEval: functions that a model wrote, run against their tests in a sandbox.
+"""HumanEval: run functions that a model wrote against their tests, in a sandbox.
 
-If the official harness has already run the functions, its results file may be given instead: one JSON object per
-line with `task_id`, `completion` and `passed`. Nothing is run then.
+If HumanEval's official script has already run the functions, its results file may be
+given instead: one JSON object per line with `task_id`, `completion` and `passed`.
+Nothing is run then.
 """
 
 import ast
@@ -31,7 +32,7 @@ class HumanEval(GivenModels):
     timeout: float = 10.0
     memory_mb: int = 1024
     verdicts: str = ""
-    """The results file of the official harness, if that has already run the functions."""
+    """The results file of HumanEval's official script, if the script has already run the functions."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
     _digest: str = field(
@@ -39,7 +40,7 @@ class HumanEval(GivenModels):
         init=False,
         repr=False,
     )
-    """Digest of the verdict file. A changed file makes the scores outdated."""
+    """Digest of the results file. If the file changes, the samples are scored again."""
     _passed: Mapping[tuple[str, str], bool] = field(
         default_factory=dict,
         init=False,
@@ -56,7 +57,7 @@ class HumanEval(GivenModels):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The role of the sandbox; empty if a results file is given."""
+        """The role of the sandbox that the run must provide; empty if a results file is given."""
         return () if self.verdicts else (ROLE,)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
@@ -92,7 +93,7 @@ class HumanEval(GivenModels):
         )
 
     def _looked_up(self, sample: Sample, output: Output) -> Score:
-        """Return the score of a completion from the results file."""
+        """Look up whether a completion passed, in the results file. A missing completion is a `judge_error`."""
         completion = cut(output.text)
         passed = self._passed.get(
             (sample.id, completion), self._passed.get((sample.id, output.text))

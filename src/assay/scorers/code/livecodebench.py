@@ -1,11 +1,13 @@
-"""LiveCodeBench: programs against public and private cases, whose packed form is read without unpickling.
+"""LiveCodeBench: run programs against public and private test cases.
 
-Packed private cases are base64 of zlib of a pickled JSON text. A pickle may call any function, so none is loaded. Its
-bytes are parsed here as a single text. Anything else is refused, and so is data that would unpack to more than a limit.
+Cases are JSON: `[{"input": …, "output": …, "testtype": "stdin" | "functional"}]`. If
+`metadata.func_name` is set, a method of `Solution` or a function is called with one
+JSON value per input line. Results are compared as in the official runner: a tuple
+counts as a list, but tuples inside it do not.
 
-Cases are JSON, `[{"input": …, "output": …, "testtype": "stdin" | "functional"}]`; private ones may be packed. A
-problem with `metadata.func_name` is solved by a method of `Solution`, or a function, called with one JSON value a
-line. Results are compared as the official runner does: a tuple is treated as a list, except for tuples inside of it.
+Private cases may be packed as base64 of zlib of a pickled JSON text. Unpickling could
+call any function, so the pickle is never loaded. Its bytes are parsed here as a single
+text. Anything else is refused, and so is data that would unpack to more than a limit.
 """
 
 import base64
@@ -126,7 +128,7 @@ import sys
 import json
 sys.setrecursionlimit(50000)
 """
-"""Imports that are put before every program, for answers without imports."""
+"""Imports that are added before every program, because many answers leave imports out."""
 _FUNCTIONAL = """
 import json
 

@@ -41,7 +41,7 @@ MISSING_MODULE = re.compile(
 
 @dataclass(frozen=True)
 class InSandbox(GivenModels):
-    """Base of scorers that run programs: it requires the sandbox, and has the summarizer."""
+    """Base of scorers that run programs. It requests a sandbox from the run, and reports pass@k."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
@@ -63,17 +63,17 @@ class Runs(InSandbox):
     extra: str = ""
     """A column with more tests, such as MBPP's `challenge_test_list`. The program must also pass these."""
     setup: str = ""
-    """Code that runs before the program: imports and helper functions for the tests. The program may redefine its
-    names.
+    """Code that runs before the program, such as imports and helpers for the tests. The
+    program may redefine these names.
     """
     setup_column: str = ""
     """A column with code to run before the tests, such as MBPP's `test_setup_code`. It may use the program."""
     until: str = ""
     """The text that ends an answer, such as `[DONE]`."""
     language: str = "python"
-    """The interpreter of the programs on this machine, such as `node` or `bash`.
+    """The interpreter that runs the programs, such as `node` or `bash`. It must be installed on this machine.
 
-    Other languages than Python need cases as tests.
+    For languages other than Python, the tests must be cases with input and output.
     """
     timeout: float = 10.0
     """Seconds for all tests of a program, or for each case."""
@@ -177,7 +177,7 @@ async def run_program(
 
 
 def from_text(tests: object) -> object:
-    """Return the list or mapping in a text (as JSON or a Python literal). Other texts are unchanged."""
+    """Parse a text that contains a list or mapping, as JSON or a Python literal. Other values are unchanged."""
     if not isinstance(tests, str) or tests.lstrip()[:1] not in ("[", "{"):
         return tests
     for read in (json.loads, ast.literal_eval):

@@ -30,7 +30,9 @@ WIDTH_OF_KERNEL = 0.001
 @scorers.register("digit_accuracy")
 @dataclass(frozen=True)
 class DigitAccuracy:
-    """1 if the judge recognises the target's digit in the image. `details` names the data the judge was trained on."""
+    """1 if a classifier of digits recognises the target's digit in the image. `details`
+    names the data that it was trained on.
+    """
 
     reads: ClassVar[tuple[str, ...]] = ("image",)
     requires: ClassVar[tuple[Requirement, ...]] = (_SKLEARN,)

@@ -1,8 +1,8 @@
 """DPG-Bench: the share of a prompt's propositions that an image fulfils, from saved yes/no answers.
 
-A proposition is fulfilled only if its answer is yes and all its parents are fulfilled.
-The order of the questions does not matter. Several views of one image (crops,
-generations) are averaged.
+A proposition is fulfilled if its answer is yes and all propositions on which it depends
+are fulfilled. The order of the questions does not matter. If an image has several views
+(crops, generations), their shares are averaged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,11 @@ from ..saved_media import read_json, saved
 @scorers.register("dpg")
 @dataclass(frozen=True)
 class Dpg:
-    """The share of fulfilled propositions, from the saved entry `answers`.
+    """The share of fulfilled propositions. The answers are saved with the sample or the
+    output, under the key `answers`.
 
-    The entry is `{"1": "yes", "2": "no"}`, or a list with one such mapping for each view of the image.
+    They are `{"1": "yes", "2": "no"}`, or a list with one such mapping for each view of
+    the image.
     """
 
     questions: str = "questions"

@@ -52,7 +52,7 @@ QUALITY = {
     "soundness": "how free is the image of artifacts: distortions, blurred faces, odd bodies, seams?",
 }
 ALONE = "Judge the image by itself."
-"""The text that replaces the edit instruction when the judge rates only the quality of the image."""
+"""Replaces the edit instruction in the judge's prompt when only the quality of the image is rated."""
 
 
 @scorers.register("viescore")
@@ -138,7 +138,7 @@ _RATING_LINE = re.compile(r"[^:\n]+: (\d+)\s*")
 
 @dataclass(frozen=True, slots=True)
 class PromptsFile:
-    """The location of a benchmark's official prompts, which its scorer requires."""
+    """Finds the file with a benchmark's official prompts, in a checkout or in an installed package."""
 
     benchmark: str
     repository: str
@@ -224,7 +224,7 @@ class EditPublished(GivenModels, ABC):
 
     @property
     def requires(self) -> tuple[PromptsFile, ...]:
-        """The prompts file if it was not found; empty if the prompts were read."""
+        """The missing prompts file, so that the run reports it; empty if the prompts were read."""
         if self.prompts:
             return ()
         return (self.file,)
@@ -378,7 +378,7 @@ def _not_judged(
     names: Sequence[str],
     worst: float,
 ) -> Score | None:
-    """Return the score of an output without an image, for which no judge is called; None if it has an image."""
+    """Return the score of an output without an image, which no judge has to rate; None if there is an image."""
     silence = no_answer(output)
     if silence is None and not images:
         silence = Score.unparsed(reason="no image in the output")
@@ -389,7 +389,7 @@ def _not_judged(
 
 
 def _ratings(reply: str) -> list[float]:
-    """Return the numbers in the member `score` of VIEScore's reply. Raise `NoVerdict` if they are not from 0 to 10."""
+    """Return the list of ratings under `score` in VIEScore's reply. Raise `NoVerdict` unless all are from 0 to 10."""
     ratings = read_object(reply).get("score")
     if not isinstance(ratings, list) or not ratings:
         raise NoVerdict("the reply is not an object with a list `score`")

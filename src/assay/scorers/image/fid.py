@@ -125,7 +125,9 @@ def _root(covariance: "Floats") -> "Floats":
 @scorers.register("fid")
 @dataclass(frozen=True)
 class Fid(GivenModels):
-    """FID of a run: each score stores the features of the generated image and of its target image."""
+    """The FID of all images of a run. Each sample's score stores the features of its
+    generated and its target image.
+    """
 
     statistics: str = ""
     """An .npz file with `mu` and `sigma` of the reference images. By default the samples' target images are used."""
@@ -146,7 +148,7 @@ class Fid(GivenModels):
 
     @property
     def summarizers(self) -> tuple[Any, ...]:
-        """The summarizer that computes the distance from the features of all samples."""
+        """The summarizer that computes one distance from the stored features of all samples."""
         return (FrechetSummary(self.statistics),)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:

@@ -1,8 +1,9 @@
-"""GenEval: whether the image shows what the prompt asks for, judged from saved detections.
+"""GenEval: whether the image shows what the prompt requests, judged from saved object detections.
 
-The row names the expected objects: `{"tag": "position", "include": [{"class": "dog", "count": 1}, {"class": "cat",
-"count": 1, "position": ["right of", 0]}]}`. The saved entry `detections` has, for each class, boxes
-`[x1, y1, x2, y2, score]` or `{"box": …, "score": …, "color": …}`.
+The row names the expected objects: `{"tag": "position", "include": [{"class": "dog",
+"count": 1}, {"class": "cat", "count": 1, "position": ["right of", 0]}]}`. The
+detections are saved under the key `detections`: for each class, boxes `[x1, y1, x2, y2,
+score]` or `{"box": …, "score": …, "color": …}`.
 """
 
 import math
@@ -40,11 +41,11 @@ class GenEval:
     threshold: float = 0.3
     """The score above which a detection is accepted."""
     counting_threshold: float = 0.9
-    """The score above which a detection is accepted, for prompts with the tag `counting`."""
+    """The same threshold for prompts with the tag `counting`."""
     most: int = 16
     """The maximum number of objects of one class to consider. Those with the highest scores are kept."""
     position_threshold: float = 0.1
-    """The share of both boxes' sizes that an offset must exceed to be treated as a direction (left, above, …)."""
+    """How far apart two boxes must be to count as left, right, above or below, as a share of their sizes."""
     reads: ClassVar[tuple[str, ...]] = ()
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -80,7 +81,7 @@ class GenEval:
         entries: Sequence[Any],
         least: float,
     ) -> list[Detection]:
-        """Return the detections with a score above a limit, the highest first.
+        """Return the detections whose score exceeds `least`, highest score first. At most `most` are kept.
 
         If scores are equal, the later detection comes first.
         """
@@ -154,7 +155,7 @@ def faults_of(
     found: Mapping[str, Sequence[Detection]],
     threshold: float,
 ) -> list[str]:
-    """Return a line for each missing, misplaced or excess object; an empty list if the image is right."""
+    """Return one line for each fault of the image: a missing, misplaced or excess object. Empty if there is none."""
     faults: list[str] = []
     groups: list[Sequence[Detection] | None] = []
     for clause in wanted.get("include") or ():

@@ -45,7 +45,7 @@ class ImageSimilarity:
     reference: str = ""
     """A column with the image to compare with; by default the target."""
     keep: str = ""
-    """A column with a mask. Only its white pixels, which the edit should not change, are compared."""
+    """A column with a mask that is white where the edit should change nothing. Only these pixels are compared."""
     resize: bool = False
     """Whether an image of another size is first resized to the size of the reference."""
     reads: ClassVar[tuple[str, ...]] = ("image",)
@@ -273,7 +273,10 @@ def pixels_of(
     *,
     size: tuple[int, ...] | None = None,
 ) -> "Pixels":
-    """Return an image (medium, path or bytes) as height x width x 3 bytes, resized to `size` (height, width)."""
+    """Return the pixels of an image as an array of height x width x 3 bytes. If `size` is given, resize to it.
+
+    The image is a medium, a path or bytes; `size` is (height, width).
+    """
     import numpy as np
     from PIL import Image as Pillow
 

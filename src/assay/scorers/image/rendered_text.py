@@ -67,7 +67,9 @@ def _against(
     wanted: list[str],
     answer: list[str],
 ) -> dict[str, float]:
-    """Return word accuracy, edit similarity (`ned`) and line match of an answer's lines against one target's lines."""
+    """Compare the lines of an answer with those of one target: word accuracy, edit
+    similarity (`ned`) and line match.
+    """
     words = Counter(" ".join(wanted).split())
     answer_words = Counter(" ".join(answer).split())
     lines = Counter(wanted)

@@ -96,7 +96,7 @@ class T2ICompBench(GivenModels):
         sample: Sample,
         image: Image,
     ) -> tuple[float, Any]:
-        """Return the value from the specialist of one role, 0 to 1, and its reply."""
+        """Call the specialist of one role. Return its value, 0 to 1, and the reply from which it was computed."""
         prompt = question_of(sample)
         if role == "clip":
             cosine = float(_entry(await self._ask(role, image, prompt), "cosine"))
@@ -135,7 +135,10 @@ def parts_of(
     row: Mapping[str, Any],
     column: str = "category",
 ) -> tuple[str, ...]:
-    """Return the roles of the specialists whose mean is the value of a prompt; empty for an unknown category."""
+    """Return the specialists that a prompt's category needs, as roles; empty for an unknown category.
+
+    The value of the prompt is the mean of the specialists' values.
+    """
     cell = str(row.get(column) or "")
     kind = cell.strip().lower().replace("-", "_").removesuffix("_val")
     if kind != "complex":
@@ -196,8 +199,10 @@ def spatial_score(
     second: str,
     detections: Mapping[str, Sequence[Any]],
 ) -> float:
-    """Return a quarter of each object's detection confidence plus half of their
-    position score; 0 if the sum is below 0.5.
+    """Return the score for two objects and their positions.
+
+    It adds a quarter of each object's detection confidence and half of the position
+    score. A sum below 0.5 becomes 0.
     """
     surest = {}
     confidence = 0.0
