@@ -10,14 +10,14 @@ import unicodedata
 from collections.abc import Callable
 
 MOST_KEPT = 8192
-"""Maximum number of characters in a table. No language needs more, and a table of all characters would take 100 MB."""
+"""Maximum number of cached characters in a table. No language uses more, and a full table would take 100 MB."""
 
 
 class CategoryTable(dict[int, str | None]):
-    """A table for `str.translate` that computes each entry when it is first needed.
+    """A table for `str.translate` that computes entries on demand.
 
-    `rule` returns the replacement of a character from the character and its Unicode
-    category; None deletes it.
+    `rule` takes a character and its Unicode category, and returns the replacement, or
+    None to delete the character.
     """
 
     def __init__(self, rule: Callable[[str, str], str | None]) -> None:

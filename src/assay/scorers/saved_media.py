@@ -1,8 +1,8 @@
-"""Saved replies of specialists (detections, similarities, recognised text), and the scorer `saved_number`.
+"""Read replies of specialists that were saved earlier, such as detections, similarities or recognised text.
 
-A reply is the output's own JSON, an entry of the output's details, or a column of the
-row. So specialists can run earlier and on another machine: the scorers need only the
-saved replies.
+A reply is stored in the output's own JSON, in the output's details, or in a column of
+the row. So a specialist can run earlier or on another machine. This module also has the
+scorer `saved_number`.
 """
 
 import json
@@ -23,7 +23,7 @@ def saved(
 ) -> object:
     """Return the saved reply `name` from the output's JSON, its details or the row.
 
-    If none of them has an entry of this name, return all of the output's JSON.
+    If none of them contains this name, return all of the output's JSON.
     """
     answer = output.json
     if isinstance(answer, Mapping) and name in answer:

@@ -1,8 +1,9 @@
-"""Locate the part of an answer that a scorer has read: `details["span"]`, start and end in characters of `output.text`.
+"""Find the words of an answer that a scorer has read, so that the viewer and `assay show` can highlight them.
 
-The viewer and `assay show` highlight the span. Scorers often read a converted form of
-the answer, without markup and with one spelling of numbers. The words that they read are
-then looked up in the answer itself. If their position is uncertain, the span is left out.
+The result is `details["span"]`, start and end in characters of `output.text`. Scorers
+often read a converted form of the answer, without markup and with numbers in plain
+digits. Then the words that they read are looked up in the original answer. If their
+position is uncertain, there is no span.
 """
 
 from typing import Any
@@ -20,8 +21,9 @@ def evidence_span(
 ) -> list[int] | None:
     """Return the span of an answer within `evidence`, the words from which it was read; None if it is uncertain.
 
-    The evidence may be from a form of the text without markup. If it occurs several
-    times in the evidence, the last occurrence is used, or the first if the answer `comes_first`.
+    The evidence may be quoted from the text without its markup. If the answer occurs
+    several times in the evidence, the last occurrence is used, or the first with
+    `comes_first`.
     """
     if not evidence:
         return None
@@ -59,9 +61,10 @@ def occurrence_span(
     start: int,
     words: str,
 ) -> list[int] | None:
-    """Return the span in `text` of words that are at `start` in `plain`, a form of the text without markup.
+    """Convert a position in `plain`, a text without markup, to a span in the original `text`.
 
-    Return None if the position is uncertain.
+    `words` begin at `start` in `plain`. Return None if their position in `text` is
+    uncertain.
     """
     if plain == text:
         return _span(start, words)
@@ -94,7 +97,10 @@ def word_offset(
     *,
     comes_first: bool = False,
 ) -> int:
-    """Return the last offset (with `comes_first`, the first) at which an answer is a separate word; -1 without one."""
+    """Return the last offset at which an answer is a separate word; -1 if there is none.
+
+    With `comes_first`, return the first offset.
+    """
     length = len(answer)
     if comes_first:
         offset = text.find(answer)

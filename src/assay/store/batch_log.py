@@ -1,8 +1,8 @@
 """The batches of a run folder: what was sent to a batch API, and the batches that were created.
 
-Each event is one line of `batches.jsonl`, which is on disk before the next step begins.
-So after a killed run, the next one can find the batches that were paid for: by their id
-or, if that was not recorded, by a marker.
+Each event is one line of `batches.jsonl`, which is written to disk before the next step
+begins. So after a killed run, the next run can find the batches that were paid for. It
+finds them by their id or, if no id was recorded, by a marker.
 """
 
 import json
@@ -23,16 +23,16 @@ class LoggedBatch:
     """One batch of requests in the log."""
 
     marker: str
-    """A text that is chosen before anything is sent.
+    """A text that identifies the batch. It is chosen before anything is sent, and is sent with the batch.
 
-    It is sent with the batch, so that the batch can be found again.
+    So the batch can be found again even if its id was never recorded.
     """
     task: str
     model: str
     keys: Sequence[str]
     """The request keys, in the order of the requests."""
     newest: str = ""
-    """The id of the newest batch of the account when this one was sent."""
+    """The id of the account's newest batch at the time when this batch was sent."""
     input_id: str = ""
     """The id of the uploaded file with the requests."""
     batch_id: str = ""
@@ -45,7 +45,7 @@ class LoggedBatch:
 
     @property
     def name(self) -> str:
-        """The name of the batch in messages: its id at the service, or else its marker."""
+        """The name of the batch in messages: the id that the service assigned or, before there is one, the marker."""
         return self.batch_id or f"assay-{self.marker}"
 
 
@@ -162,7 +162,7 @@ class BatchLog:
 
 
 def _entry_of(line: bytes) -> dict[str, Any] | None:
-    """Return the entry of a line; None for a damaged one."""
+    """Return the event recorded in a line; None if the line is damaged."""
     try:
         entry = json.loads(line)
     except ValueError:

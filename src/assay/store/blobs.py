@@ -71,7 +71,7 @@ class Blobs(Mapping[str, Media]):
         return files[0] if files else None
 
     def state(self, digest: str) -> str:
-        """Return whether the stored medium with this digest is `whole`, `changed` or `missing`."""
+        """Return `missing`, `changed` (the file's content does not have this digest) or `whole`."""
         files = self._files(digest)
         if not files:
             return "missing"

@@ -1,8 +1,8 @@
-"""The response cache: answers shared by runs, stored under the request key.
+"""The response cache: answers that several runs share, stored under the request key.
 
-The key contains the model's identity, the rendered messages and every option, so an
-answer of another model is never returned. Errors are not stored. Answers that contain a
-secret are not stored either, because redacting would change them.
+The key contains the model's identity, the rendered messages and every option, so one
+model never gets another model's answer. Errors are not stored. Neither are answers that
+contain a secret, because redacting would change them.
 """
 
 import os
@@ -133,7 +133,7 @@ class ResponseCache:
 
     @contextmanager
     def _explaining_errors(self) -> Iterator[None]:
-        """Convert errors of the database to errors with a fix."""
+        """Convert errors of the database or the disk into assay's errors, with a fix."""
         try:
             yield
         except (OSError, sqlite3.Error) as error:

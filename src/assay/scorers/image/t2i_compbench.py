@@ -221,7 +221,7 @@ def spatial_score(
 
 
 def _relation_in(prompt: str) -> str:
-    """Return the first known position words in a prompt, such as "next to"; an empty text without any."""
+    """Return the words for a position that a prompt contains, such as "next to"; empty if it contains none."""
     lower = prompt.lower()
     for words in PLACES:
         if words in lower:
@@ -234,8 +234,9 @@ def place_score(
     one: Box,
     other: Box,
 ) -> float:
-    """Return how well the position of a box relative to the other fits the position
-    words, 0 to 1; 0 for unknown words.
+    """Return how well the positions of two boxes agree with words such as "on the left of", 0 to 1.
+
+    Unknown words give 0.
     """
     across = (other[0] + other[2] - one[0] - one[2]) / 2
     down = (other[1] + other[3] - one[1] - one[3]) / 2

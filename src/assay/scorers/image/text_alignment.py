@@ -1,8 +1,10 @@
 """How well an image fits its prompt: CLIPScore and VQAScore.
 
-Two scales are called CLIPScore. Both use the cosine of image and prompt, saved or computed: `official` is 2.5 max(cos,
-0), with the prompt `A photo depicts …`; `torchmetrics` is 100 max(cos, 0), with the bare prompt. Always report the
-model that computes the cosine, and the prefix.
+CLIPScore is computed from the cosine between the embeddings of image and prompt. The
+name stands for two different scales. `official` is 2.5 max(cos, 0), with `A photo
+depicts` in front of the prompt. `torchmetrics` is 100 max(cos, 0), with the prompt
+alone. Always report the model that computes the cosine, and the text in front of the
+prompt.
 """
 
 import math
@@ -28,7 +30,11 @@ PREFIXES: dict[str, str] = {"official": "A photo depicts ", "torchmetrics": ""}
 @scorers.register("clip_score")
 @dataclass(frozen=True)
 class ClipScore:
-    """How well an image fits its prompt, from the saved entry `cosine`."""
+    """CLIPScore: how well an image fits its prompt.
+
+    The cosine of image and prompt is not computed here. It is read from `cosine` in the
+    output's JSON, the output's details or the row.
+    """
 
     variant: Variant = "official"
     reads: ClassVar[tuple[str, ...]] = ()
@@ -59,7 +65,7 @@ class ClipScore:
 @scorers.register("clip_score_asked")
 @dataclass(frozen=True)
 class ClipScoreAsked(GivenModels, ClipScore):
-    """CLIPScore with the cosine of image and prompt measured by the model under the role `clip`."""
+    """CLIPScore with a cosine that is computed during the run, by the model under the role `clip`."""
 
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "clip_score"

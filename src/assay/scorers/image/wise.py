@@ -28,7 +28,11 @@ _RATING = re.compile(
 @scorers.register("wise_legacy")
 @dataclass(frozen=True)
 class WiseLegacy:
-    """WiScore, 0 to 1: (0.7 consistency + 0.2 realism + 0.1 aesthetic quality) / 2, from the saved entry `rating`."""
+    """WiScore, 0 to 1: (0.7 consistency + 0.2 realism + 0.1 aesthetic quality) / 2.
+
+    The three ratings were saved earlier: under the key `rating`, or as the output's
+    text.
+    """
 
     reads: ClassVar[tuple[str, ...]] = ()
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "wise_legacy")
@@ -49,7 +53,9 @@ class WiseLegacy:
 @scorers.register("wise_verified")
 @dataclass(frozen=True)
 class WiseVerified:
-    """1 if the judge calls the image right, from the saved entry `score`: 0 or 1."""
+    """1 if a judge called the image right. The verdict, 0 or 1, was saved earlier:
+    under `score`, or as the output's text.
+    """
 
     reads: ClassVar[tuple[str, ...]] = ()
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "wise_verified")

@@ -52,7 +52,9 @@ class Exchange:
         return ""
 
     def answered_by(self, answers: Sequence[str]) -> "Exchange":
-        """Return this exchange with its earlier answers replaced by those of another model."""
+        """Return this exchange with other answers in the earlier rounds, such as those
+        of the model it is compared with.
+        """
         turns = list(self.turns)
         for index, answer in zip(self.answer_places, answers, strict=False):
             role, _ = turns[index]
@@ -119,7 +121,7 @@ def conversation(turns: Sequence[Turn]) -> str:
 
 
 def question_media(sample: Sample) -> tuple[Media, ...]:
-    """Return the media of the sample's input and of its scripted user turns."""
+    """Return the media in the sample's input and in the later user turns that the sample prescribes."""
     later = (
         message
         for turn in sample.turns
@@ -137,7 +139,7 @@ def shown_media(output: Output) -> tuple[Media, ...]:
 
 
 def _opening(sample: Sample) -> tuple[Turn, ...]:
-    """Return the messages of the sample's input as pairs of role and text."""
+    """Return role and text of each message in the sample's input."""
     if isinstance(sample.input, str):
         return (("user", sample.input),)
     turns = tuple(

@@ -1,9 +1,9 @@
-"""A model as judge of one answer, with a rating or a grade.
+"""The scorer `judge`: a model rates or grades one answer.
 
 The run provides the judge model under the role `judge`. If the judge fails or replies
-without a verdict, the outcome of the sample is `judge_error`. The judge gets generated
-images and audio as media. In a dialogue it sees the whole conversation; with `rounds:
-all` it grades the answer of every round.
+without a verdict, the outcome of the sample is `judge_error`. Generated images and
+audio are sent to the judge as media. In a dialogue it gets the whole conversation. With
+`rounds: all` it grades the answer of every round.
 """
 
 import asyncio
@@ -129,10 +129,10 @@ class ModelAsJudge(GivenModels, ABC):
         media: Sequence[Media],
         lacks: str = "",
     ) -> Score | None:
-        """Return the score of an answer that is not sent to the judge; None for an answer that is sent.
+        """Return the score of an answer that is not sent to the judge; None if it must be sent.
 
-        An answer is not sent if it is missing, if `media` lack the expected medium, or
-        if the row lacks something needed for the prompt, which `lacks` names.
+        An answer is not sent if it is empty, if it lacks the expected image or audio,
+        or if the row lacks something that the prompt needs. `lacks` names this.
         """
         silence = no_answer(exchange.output)
         if silence:
@@ -151,7 +151,7 @@ class ModelAsJudge(GivenModels, ABC):
         *,
         has_media: bool,
     ) -> str:
-        """Return a digest of the judge's instructions, without the texts to be judged."""
+        """Return a digest of the judge's instructions, excluding the texts to be judged."""
         if self._own is not None:
             return self._own.digest
         return prompt_hash(
@@ -179,11 +179,11 @@ class Judge(ModelAsJudge):
     metrics for each grade.
     """
     lower_is_better: tuple[str, ...] = ()
-    """The named metrics of which lower values are better."""
+    """The metrics in `grades` for which lower values are better."""
     default_grade: str = ""
-    """The grade of a reply without a grade, if a published protocol gives such replies a grade.
+    """The grade for a reply that has no grade. Set it only if a published protocol does so.
 
-    The table counts the replies that got it. By default they are a `judge_error`.
+    The table counts these replies. By default they are a `judge_error`.
     """
 
     def __post_init__(self) -> None:
@@ -225,15 +225,15 @@ class Judge(ModelAsJudge):
 
     @property
     def reply_scale(self) -> Scale:
-        """The replies that the judge may give."""
+        """The set of replies from which the judge must choose."""
         if self._grades is None:
             return SCALES[self.scale]
         return self._grades.scale
 
     @property
     def bounds(self) -> Any:
-        """The lowest and highest possible value; for grades with named metrics, a
-        mapping from metric to both values.
+        """The lowest and highest possible value. If grades have several metrics, a
+        mapping with both values for each metric.
         """
         if self._grades is not None:
             return self._grades.bounds
@@ -343,7 +343,7 @@ class Judge(ModelAsJudge):
 
 
 class JudgeFailure(Exception):
-    """Raised if the judge gave no verdict, with the reason and its reply."""
+    """Raised if the judge gave no verdict. It has the reason and the judge's reply."""
 
     def __init__(
         self,

@@ -46,7 +46,7 @@ class CanaryReport:
 
     @property
     def rate(self) -> float | None:
-        """The share of the judge's verdicts that are the top grade; None if it gave no verdict."""
+        """The share of canaries that got the top grade, among those with a verdict; None if there is no verdict."""
         judged = self.tried - self.without_verdict
         return self.fooled / judged if judged else None
 
@@ -125,7 +125,7 @@ def written(order: str) -> Image:
 
 
 def _mark(score: Score) -> float:
-    """Return the value of a score with one metric, or with several: `overall`, or else the first."""
+    """Return the number to compare with the top grade. Of several metrics, use the first grade metric or `overall`."""
     value = score.value
     if isinstance(value, Mapping) and "grade" in score.details:
         value = next(iter(value.values()))

@@ -1,8 +1,8 @@
-"""Named grades of a judge: the replies it may give, and the metric values that each grade stands for.
+"""Named grades of a judge: the replies it may give, and the metric values for each grade.
 
 grades: {A: correct, B: incorrect, C: not_attempted}     each grade is a metric that is 1
 grades: {good: 1, fair: 0.5, poor: 0}                    each grade is a number
-grades: {A: {right: 1, tried: 1}, B: {tried: 1}, C: {}}  each grade gives several numbers, 0 for those it does not name
+grades: {A: {right: 1, tried: 1}, B: {tried: 1}, C: {}}  each grade gives several numbers, by default 0
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Grades:
-    """The named grades of a judge, the best first, with the metric values that each grade stands for."""
+    """The named grades of a judge, the best first, with the metric values for each grade."""
 
     values: Mapping[str, float | Mapping[str, float]]
     metrics: tuple[str, ...] = field(default=())

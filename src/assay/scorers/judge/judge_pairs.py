@@ -1,4 +1,4 @@
-"""A model as judge of two answers. It compares them in both orders."""
+"""The scorer `pairwise_judge`: a model compares two answers, in both orders."""
 
 import asyncio
 from collections.abc import Sequence
@@ -119,7 +119,7 @@ class PairwiseJudge(ModelAsJudge):
         return _with_answer(mine, MEDIA_KINDS[self.expects](data))
 
     def _lacks(self, sample: Sample, mine: Exchange) -> str:
-        """Return the part that the row lacks for a comparison: `target`, or `text or medium in column 'other'`."""
+        """Return what a row without the other answer lacks: `target`, or `text or medium in column 'other'`."""
         if self.against == "target":
             return "target"
         kind = self.expects or "text or medium"

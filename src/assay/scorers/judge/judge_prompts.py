@@ -1,10 +1,10 @@
-"""Prompts for judges: the instructions, and the texts to be judged inside a fence that an answer cannot forge.
+"""Prompts for judges: the instructions, and the texts to be judged between fences that an answer cannot forge.
 
-The fence contains a code computed from the sample's id and all the fenced text. An
-answer cannot contain its own hash, so it cannot close the fence. The same answer always
-gets the same prompt, so a resumed run finds the judge's reply. Images and audio cannot
-be fenced: they are separate parts after the text, each under a heading that names the
-answer to which it belongs.
+A fence contains a hash of the sample's id and all the fenced text. An answer cannot
+contain a hash of itself, so it cannot close the fence. The same answer always gets the
+same prompt, so a resumed run finds the judge's reply. Images and audio cannot be
+fenced. They are separate parts after the text, each under a heading that names its
+answer.
 """
 
 import hashlib
@@ -54,7 +54,9 @@ class Scale:
 
     field: str
     form: str
-    """The description of the reply in the prompt. It is not JSON, so that a judge that repeats it gives no verdict."""
+    """The description of the reply in the prompt. It is not valid JSON: a judge that
+    merely repeats it gives no verdict.
+    """
     values: tuple[int | str, ...]
 
 
@@ -190,7 +192,7 @@ def prompt_hash(
     has_media: bool = False,
     is_dialogue: bool = False,
 ) -> str:
-    """Return a digest of a judge's instructions, without the texts to be judged."""
+    """Return a digest of a judge's instructions, excluding the texts to be judged."""
     task = task_of(template, pairwise=pairwise, is_dialogue=is_dialogue)
     wording = [
         _DATA_NOTICE,
@@ -209,9 +211,9 @@ def reply_form(scale: Scale) -> str:
 
 
 def _turns(turns: Sequence[Turn]) -> dict[str, str]:
-    """Return a question or the turns of a conversation, each turn in its own fence.
+    """Return the texts to be fenced, by label: the question alone, or each turn of a conversation.
 
-    So a turn cannot imitate another one.
+    Each turn gets its own fence, so that no turn can imitate another one.
     """
     if len(turns) == 1:
         return {"QUESTION": turns[0][1]}

@@ -46,7 +46,7 @@ class JudgeRatings(GivenModels):
     lowest: int = 0
     """Ratings are whole numbers from `lowest` to `highest`."""
     capped_by: str = ""
-    """The aspect that limits the others: a higher rating of another aspect is lowered to its rating."""
+    """The aspect that caps the others: ratings above the rating of this aspect are lowered to it."""
     combine: Combine = "weighted"
     expects: str = ""
     """`image` or `audio`: an answer without one is unparsed and not sent to the judge."""

@@ -1,19 +1,18 @@
-"""Write the prompt of a judge, with assay's or the user's wording, and read the verdict in its reply.
+"""Write the prompt of a judge, in assay's or the user's words, and read the verdict in its reply.
 
-The verdict is one JSON object, or the last match of a pattern. The object is the whole
-reply, or it is on its own lines at the end of the reply (after the judge's reasons) or
-at its beginning. An object inside a sentence is ignored, because the judge may be
-quoting the answer.
+The verdict is one JSON object, or the last match of a pattern. The object must be the
+whole reply, or on separate lines at its beginning or end, before or after the judge's
+reasons. An object inside a sentence is ignored, because the judge may be quoting the
+answer.
 
-The verdict is read from the judge's reply alone. It is never compared with the judged
-text: otherwise an answer that contains every low grade would cause its own low grades
-to be ignored. Canaries (`judge_canaries`) measure how easily a judge repeats what an
-answer demands.
+The verdict is read from the judge's reply alone, and never compared with the judged
+text. Otherwise an answer that lists every low grade could get its low grade ignored.
+Canaries (`judge_canaries`) measure how easily a judge repeats what an answer demands.
 
 A user's prompt is a Jinja text, a text file, or `{system: …, user: …}`. `NAMES` lists
-the variables that it may use. The variable `form` is the description of the reply,
-which is appended if the prompt does not use it. A user's prompt must itself separate
-answers from its instructions; assay's own prompts fence them.
+the variables that it may use. The variable `form` describes the expected reply. If the
+prompt does not use it, this description is appended. A user's prompt must itself
+separate answers from its instructions; assay's prompts fence them.
 """
 
 import json
@@ -45,7 +44,7 @@ _FIELDS_BEFORE_REASON = re.compile(
     rf'\{{\s*(?P<fields>{_FIELD}(?:\s*,\s*{_FIELD}){{0,20}}?)\s*,\s*"reason"\s*:\s*"'
 )
 _OTHER_FIELDS = frozenset({"score", "verdict", "winner", "grade"})
-"""The JSON fields that contain a verdict, for all scales. A reply with two of them is ambiguous."""
+"""The JSON fields that may contain a verdict. A reply with two of them is ambiguous."""
 
 
 class NoVerdict(ValueError):
@@ -75,9 +74,9 @@ def read_match(
     scale: Scale,
     pattern: str,
 ) -> float | str:
-    """Return the verdict in a reply: the group of the pattern's last match.
+    """Return the verdict in a reply: the text captured by group 1 in the pattern's last match.
 
-    Raise `NoVerdict` if it is not on the scale.
+    Raise `NoVerdict` if there is no match or its text is not on the scale.
     """
     if len(reply) > _MAX_REPLY_CHARS:
         raise NoVerdict("the reply is too long")
@@ -362,7 +361,7 @@ class OwnPrompt:
 
     @property
     def digest(self) -> str:
-        """The digest of the prompt's wording, without the texts to be judged."""
+        """The digest of the prompt's wording, excluding the texts to be judged."""
         wording = {role: text.text for role, text in self._texts.items()}
         wording.update(dict.fromkeys(self._blocks, "true"))
         return digest_of(wording)[:16]

@@ -1,9 +1,9 @@
-"""The process that compares mathematics. It reads and writes lines of JSON, and can be killed at any time.
+"""A helper process that compares mathematical expressions. It can be killed at any time.
 
-It runs as a file; the scorer does not import it. The first line contains the import
-path and the memory limit; each later line is `{"golds": [...], "answer": "..."}`.
-Nothing here evaluates text: math-verify reads LaTeX with a grammar, and passes only
-digits and operators to SymPy's own parser.
+The scorer runs this file as a program and does not import it. They exchange lines of
+JSON. The first line contains the import path and the memory limit; each later line is
+`{"golds": [...], "answer": "..."}`. No text is evaluated as code: math-verify reads
+LaTeX with a grammar, and passes only digits and operators to SymPy's own parser.
 """
 
 import json
@@ -85,7 +85,7 @@ _SYMBOLS = {
     "·": r"\cdot ",
 }
 _NAMED = {"pi": r"\pi", "infinity": r"\infty", "-infinity": r"-\infty"}
-"""Words that may be a whole answer, each with its LaTeX form."""
+"""Words that are accepted as a whole answer, each with its LaTeX form."""
 # 5 million, $5$ million, 1.5 \text{ billion}
 _SCALED = re.compile(
     r"""

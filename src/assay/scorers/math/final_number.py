@@ -43,7 +43,7 @@ from .number_text import expected_in_digits, in_digits, one_spelling, parts_in_d
 
 _BLANKS = re.compile(r"[ \t]{2,}")
 _CHARS_BEFORE_ALTERNATIVE = 80
-"""Characters before a number in which the other number of `17 or 18` may be."""
+"""How far before a number to search for an alternative, such as 17 before the 18 of `17 or 18`."""
 
 
 def final_number(text: str) -> Quantity | None:
@@ -60,9 +60,9 @@ def final_match(
 ) -> re.Match[str] | None:
     """Find the number that an answer gives, and return its match of `number_pattern`.
 
-    Its positions are those of the text after steps 1 and 2, which is its `string`. `has_blanks` and `has_comma` are
-    the arguments of `number_pattern`. Return None for an answer without a number or with
-    alternatives.
+    The match refers to the text after steps 1 and 2, which is the match's `string`.
+    `has_blanks` and `has_comma` are passed to `number_pattern`. Return None for an
+    answer without a number or with alternatives.
     """
     text = _remove_side_numbers(_unify_spelling(text))
     declaration = last_of(DECLARED.finditer(text))
@@ -137,7 +137,8 @@ def _result_of_equation(
 ) -> re.Match[str]:
     """Return the result of a declared equation: 15 for `5 + 10 = 15` and for `15 = 5 + 10`.
 
-    `first` is the first declared number. It is returned if no equation follows.
+    `first` is the first declared number. Return it if the number is not part of an
+    equation.
     """
     result = first
     position = start
@@ -177,7 +178,7 @@ def _left_result(
     equation: re.Match[str],
     pattern: re.Pattern[str],
 ) -> re.Match[str] | None:
-    """Return the left side of a final equation whose result is on the left: `So 12 = 3 * 4.` -> 12."""
+    """Return the result of a final equation that is written in reverse: `So 12 = 3 * 4.` -> 12."""
     return pattern.match(equation.string, equation.start(1))
 
 
@@ -209,7 +210,7 @@ def _last_number_in_words(
 ) -> re.Match[str] | None:
     """Return the last number in words: `There are forty-two.` -> 42.
 
-    Its positions are those of the text in which all words are digits.
+    The match refers to the text after words are converted to digits.
     """
     # "negative five" also has a sign; "five or six" becomes " 5  or  6 ".
     spelled = _BLANKS.sub(" ", one_spelling(in_digits(text)))
@@ -223,7 +224,9 @@ def _checked(
     number: re.Match[str],
     pattern: re.Pattern[str],
 ) -> re.Match[str] | None:
-    """Return the value that a number belongs to: `3 × 4` -> 12, but `17 or 18` and `3:1` -> None."""
+    """Return the number, or the value of its expression: 4 in `3 × 4` -> 12. None if it
+    is ambiguous: `17 or 18`, `3:1`.
+    """
     if _is_one_of_two(number, pattern):
         return None
     return whole_value(number, pattern)

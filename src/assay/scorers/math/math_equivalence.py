@@ -68,8 +68,8 @@ class KillableWorker:
             self._kill()
 
     def _ask_once(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the process's reply. Start a new process if none is running or if the
-        old one reached its request limit.
+        """Send a request once and return the reply. Start a new process if none is
+        running or the old one is used up.
         """
         if (
             self._process is None
@@ -115,7 +115,7 @@ class KillableWorker:
         message: Mapping[str, Any],
         seconds: float,
     ) -> bytes | None:
-        """Send a line to the process and return its next line: None after the deadline, empty if the process ended."""
+        """Send a line to the process and return its next line: None if the time is up, empty if the process ended."""
         process = self._process
         assert (
             process is not None
@@ -158,9 +158,9 @@ class KillableWorker:
 
 
 _TAIL_CHARS = 20_000
-"""Characters read at the end of a longer answer.
+"""How many characters are read at the end of a longer answer.
 
-The result is there, and matching patterns over 1 MB would use up the time limit.
+The result is expected there. Pattern matching over 1 MB would use up the time limit.
 """
 
 

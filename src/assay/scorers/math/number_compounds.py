@@ -14,7 +14,7 @@ from math import isqrt
 from .number_patterns import CURRENCY, LETTER, any_of
 
 _CHARS_AROUND = 200
-"""Characters on each side of a number in which the rest of its compound may be."""
+"""How far to search on each side of a number for other parts of its expression."""
 
 # --- Compounds that are no arithmetic -----------------------------------------------------------
 
@@ -187,7 +187,7 @@ _RESTATES_BEFORE = re.compile(
 
 
 class _NotPlain(ValueError):
-    """The expression is not plain arithmetic, or its value is not rational."""
+    """Raised for an expression that is not plain arithmetic, or whose value is not rational."""
 
 
 def whole_value(
@@ -213,7 +213,9 @@ def _value(
     number: re.Match[str],
     pattern: re.Pattern[str],
 ) -> re.Match[str] | tuple[int, int]:
-    """Return the match of a number or of the value of its expression, or the span of a compound without a value."""
+    """Return the match of a number or of its expression's value. Without a single
+    value, return the expression's span.
+    """
     text = number.string
     start, end = _surroundings(number)
     compound = _compound_without_arithmetic(number, start, end)
@@ -251,7 +253,7 @@ def _compound_without_arithmetic(
     start: int,
     end: int,
 ) -> tuple[int, int] | None:
-    """Return the span of a ratio, a date, a tuple or the like that a number is a part of."""
+    """Return the span of a ratio, date, tuple or the like around a number; None if there is none."""
     text = number.string
     for compound in _NO_ARITHMETIC:
         for match in compound.finditer(text, start, end):
@@ -266,7 +268,7 @@ def _compound_without_arithmetic(
 
 
 def _is_label(text: str, start: int) -> bool:
-    """Return True for a number that labels what follows it, as in `Step 3 - 15 apples`."""
+    """Return True if the number only labels the words after it: the 3 of `Step 3 - 15 apples`."""
     label = _LABEL.search(text, max(0, start - 20), start + 20)
     return label is not None and label.start() < start < label.end()
 
@@ -301,7 +303,7 @@ def _expression(
 
 
 def _is_cut(text: str, start: int, end: int) -> bool:
-    """Return True if an expression goes on at one of its ends in a form that is not read."""
+    """Return True if an expression has more operands before or after it, in a notation that cannot be read here."""
     before = _OPERAND_BEFORE.search(text, max(0, start - 10), start)
     return before is not None or _OPERAND_BEHIND.match(text, end) is not None
 
@@ -368,7 +370,7 @@ def _is_binary_minus(left: re.Match[str], minus: re.Match[str]) -> bool:
 
 
 def _trim(tokens: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Return tokens without what only surrounds an expression: a bullet, a dash, a unit, a bracket with no partner."""
+    """Remove tokens around an expression that do not belong to it: a bullet, a dash, a unit, an unmatched bracket."""
     trimmed = list(tokens)
     while trimmed:
         partner = _partner_of_first(trimmed)
@@ -384,7 +386,7 @@ def _trim(tokens: list[re.Match[str]]) -> list[re.Match[str]]:
 
 
 def _is_beside_at_begin(tokens: list[re.Match[str]], partner: int | None) -> bool:
-    """Return True if the first token is a bullet, or a bracket with no partner."""
+    """Return True if the first token is a bullet or an unmatched bracket."""
     first = tokens[0]
     kind = first.lastgroup
     if kind == "open":
@@ -398,7 +400,7 @@ def _is_beside_at_begin(tokens: list[re.Match[str]], partner: int | None) -> boo
 
 
 def _is_beside_at_end(tokens: list[re.Match[str]]) -> bool:
-    """Return True if the last token is a dash, a unit, an exclamation mark, or a bracket with no partner."""
+    """Return True if the last token is a dash, a unit, an exclamation mark, or an unmatched bracket."""
     kind = tokens[-1].lastgroup
     if kind == "close":
         return _depth(tokens) < 0
@@ -436,7 +438,9 @@ def _restated_numbers(
     end: int,
     pattern: re.Pattern[str],
 ) -> Iterator[re.Match[str]]:
-    """Yield the number that restates a compound: 1.41 of `√2 ≈ 1.41`, 150 of `150 minutes, or 2 h 30 min`."""
+    """Yield numbers that have the same value as the expression next to them: 1.41 in
+    `√2 ≈ 1.41`, 150 in `150 minutes, or 2 h 30 min`.
+    """
     behind = _RESTATES_BEHIND.match(text, end)
     if behind is not None:
         number = pattern.match(text, behind.end())
@@ -541,7 +545,7 @@ class _Parser:
         raise _NotPlain
 
     def closed(self, opening: str) -> Fraction:
-        """Return the value of the group that an opened bracket begins."""
+        """Return the value of a group in brackets, after its opening bracket was read."""
         value = self.sum()
         if opening == "[" or self.take("close") is None:
             raise _NotPlain

@@ -38,7 +38,9 @@ _PLUS_MINUS = any_of("±", r"\+/-", r"\\pm")
 _MARGIN = rf"{_BEHIND_DIGIT}{_PLUS_MINUS}\s?\d+(?:[.,]\d+)?(?=\D|\Z)"
 
 IN_UNITS = re.compile("|".join((_EXPONENT, _PER, _NEGATIVE_POWER, _MARGIN)))
-"""Digits that belong to a unit or an error margin, not to a value: `m/s^2`, `L/100 km`, `m s-1`, `42 ± 1`."""
+"""Digits that do not belong to the value itself but to a unit or an error margin:
+`m/s^2`, `L/100 km`, `m s-1`, `42 ± 1`.
+"""
 
 # 3 of the 4, 3 out of 4
 _ARTICLE = any_of("the", "all", "its", "these", "those")
@@ -77,10 +79,11 @@ ASIDE = re.compile(
     "|".join((_OF_ALL, _IN_BRACKETS, _BREAKDOWN, _INSTEAD, _REASON, _CHECK, _MODULUS)),
     re.IGNORECASE,
 )
-"""Words around a number that do not change it.
+"""Words around a number that add information but do not change the number.
 
-They are a total (`3 of the 4`), a check, the parts of a sum, a reason, a denied
-number (`not 17`), or a modulus (`2 (mod 7)`). The group `kept` has the words between a number and its parts.
+Examples are a total (`3 of the 4`), a check, the parts of a sum, a reason, a rejected
+number (`not 17`) and a modulus (`2 (mod 7)`). The group `kept` has the words between a
+number and its parts.
 """
 
 # --- A number with nothing else -----------------------------------------------------------------
@@ -137,7 +140,9 @@ _HAN_OR_HANGUL = re.compile(r"[\u3400-\u9fff\uac00-\ud7af]")
 
 
 def _scale_word(word: str) -> str:
-    """Return the pattern of a scale word. A Han numeral before a unit is part of the unit: 千 in 千克 (kilogram)."""
+    """Return the pattern of a scale word such as `million`. In Chinese, 千 is no scale
+    word in a unit such as 千克 (kilogram).
+    """
     if _HAN_OR_HANGUL.match(word):
         return rf"{word}(?![克米瓦卡帕])"
     return rf"(?i:{word})(?!\w)"
@@ -199,9 +204,10 @@ _DENOMINATOR = r"(?:\s?/\s?(?P<below>\d{1,40}))?"
 def number_pattern(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
     """Return the pattern of a number.
 
-    With `has_blanks`, spaces may separate thousands: `90 100` is one number. With `has_comma`, a comma may begin
-    decimals: `2,5` is one number. Both also occur in lists of numbers, so a caller sets them only if the target is
-    written so, or if the text is a single number.
+    With `has_blanks`, spaces may separate thousands: `90 100` is one number. With
+    `has_comma`, a comma may be the decimal mark: `2,5` is one number. But `90 100` and
+    `2,5` may also be lists. So a caller sets these options only if the target is
+    written in this way, or if the text is a single number.
     """
     blank = f"[{FIXED_BLANK}{' ' if has_blanks else ''}]"
     comma = f"{_POINTS_AND_COMMA}|{_EURO_COMMA}"
@@ -339,7 +345,7 @@ MAX_LENGTH = 400
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number: its value without the word or symbol after it (`%`, `million`), and the factor that this stands for."""
+    """A number as written, and the factor of the word or symbol after it: `5 million` is 5 with factor 1,000,000."""
 
     value: Fraction
     factor: Fraction = Fraction(1)
@@ -391,8 +397,9 @@ def written_numbers(
 
 
 def read_quantity(number: re.Match[str]) -> Quantity:
-    """Return the value of a match of `number_pattern`, and the factor after it: `-1/2`
-    -> -1/2, `50%` -> 50 with 1/100.
+    """Return the number and the factor in a match of `number_pattern`.
+
+    Examples: `-1/2` is -1/2, `50%` is 50 with the factor 1/100.
     """
     value = _magnitude(number)
     if number["sign"] in ("-", "−") or number["sign2"]:
@@ -437,7 +444,7 @@ def _digits(grouped: str) -> str:
 
 
 def format_quantity(number: Quantity | None) -> str | None:
-    """Return a number as text: `50%`, `5000000` for `5 million`; None for no number."""
+    """Return a number as text: `50%`, or `5000000` for `5 million`. Return None if `number` is None."""
     if number is None:
         return None
     if number.is_percent:

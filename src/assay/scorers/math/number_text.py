@@ -75,9 +75,7 @@ def _han_sum(match: re.Match[str]) -> str:
 
 
 def one_spelling(text: str) -> str:
-    """Return the text with its numbers in ASCII: other digits, fractions, powers,
-    factorials and LaTeX are converted.
-    """
+    """Convert numbers in a text to plain ASCII: digits of other scripts, fractions, powers, factorials and LaTeX."""
     if not text.isascii():
         text = _RAISED.sub(
             lambda raised: "^" + raised[0].translate(_SUPERSCRIPTS), text

@@ -1,8 +1,8 @@
-"""Numeric answers: the published GSM8K filters, and a comparison of numbers in addition.
+"""Numeric answers: the published GSM8K filters, and a comparison of the numbers themselves.
 
-`strict` takes the number after the first `#### `, `flexible` the last run of digits,
-`$`, `.` and `,`. Both compare *texts*, so `72.0` does not equal `72`. `numeric`
-compares numbers; it is reported in addition, never instead.
+`strict` takes the number after the first `#### `. `flexible` takes the last run of
+digits, `$`, `.` and `,`. Both compare *texts*, so `72.0` does not equal `72`. `numeric`
+compares numbers. It is an extra metric and never replaces the published ones.
 
 `final_number` finds the number in an answer. `_Golds` compares it with the numbers of
 the targets.
@@ -42,7 +42,7 @@ _FINAL_POINT = re.compile(r"\.$")
 @scorers.register("gsm8k")
 @dataclass(frozen=True)
 class Gsm8k:
-    """Three metrics of GSM8K answers: `strict` and `flexible`, the filters of the published harness, and `numeric`."""
+    """Three metrics of GSM8K answers: lm-eval's filters `strict` and `flexible`, and `numeric`."""
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
 
@@ -123,9 +123,10 @@ class NumberMatch:
 
 @dataclass(frozen=True, slots=True)
 class _Golds:
-    """The numbers of a sample's targets, and whether a target has spaces or a decimal comma in its number.
+    """The numbers in a sample's targets, and how they are written.
 
-    Only then are spaces and commas read as part of a number in the answer.
+    `has_blanks` and `has_comma` are True if a target has spaces or a decimal comma in
+    its number. Only then are these read as part of a number in an answer too.
     """
 
     numbers: tuple[Quantity, ...]
@@ -156,7 +157,8 @@ class _Golds:
     ) -> tuple[Quantity | None, bool, list[int] | None]:
         """Return the number that an answer gives, whether it is right, and its span in the text.
 
-        If that number is wrong and the whole answer is one number such as `2,5`, it is also compared as 2.5.
+        If the number is wrong and the answer is nothing but one number such as `2,5`,
+        try it again with a decimal comma: 2.5.
         """
         match = final_match(text, has_blanks=self.has_blanks, has_comma=self.has_comma)
         if match is None:
@@ -188,15 +190,20 @@ def flexible_match(text: str) -> re.Match[str] | None:
 
 
 def _comparable(text: str) -> str:
-    """Return the text that the harness compares, without `$`, commas and a final point: `#### 1,072.` -> `1072`."""
+    """Return the text that lm-evaluation-harness compares: `#### $1,072.` -> `1072`.
+
+    It removes everything up to the last `#### `, dollar signs, commas and a trailing
+    period, and lowers the case.
+    """
     bare = text.replace(",", "").replace("$", "").rpartition("#### ")[2]
     return _FINAL_POINT.sub("", bare).lower()
 
 
 def _alone(text: str, *, needs_unit: bool = False) -> Quantity | None:
-    """Return the number of a text that consists of one number, perhaps with a currency or a unit: `2,5 kg` -> 2.5.
+    """Return the number in a text that contains nothing else except a currency or unit:
+    `2,5 kg` -> 2.5; None for other texts.
 
-    Return None for any other text and, with `needs_unit`, for a number without a unit.
+    With `needs_unit`, a number without a unit also gives None.
     """
     stripped = text.strip()
     if len(stripped) > MAX_LENGTH:
@@ -216,7 +223,9 @@ def _alone(text: str, *, needs_unit: bool = False) -> Quantity | None:
 
 
 def _restated(target: str) -> tuple[str, str] | None:
-    """Return both parts of a target in two units: `16 oz (1 lb)` -> (`16 oz `, `1 lb`); None for other targets."""
+    """Split a target that gives one quantity in two units: `16 oz (1 lb)` -> (`16 oz `,
+    `1 lb`); None for other targets.
+    """
     parts = RESTATED.fullmatch(target.strip())
     if parts is None:
         return None

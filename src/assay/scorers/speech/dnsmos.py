@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LINEAR_STEP = 200.0 / 3
 _BEND_HERTZ = 1000.0
 _LOG_STEP = 6.4 ** (1 / 27)
-"""The factor between two neighbouring mels above 1 kHz. Below 1 kHz a mel is 66.7 Hz."""
+"""The ratio of the frequencies of two neighbouring mels above 1 kHz. Below 1 kHz a mel is a step of 66.7 Hz."""
 
 
 def mel_spectrogram(
@@ -128,7 +128,7 @@ _CALIBRATION = {
     "bak": (-0.13166888, 1.60915514, -0.39604546),
     "ovrl": (-0.06766283, 1.11546468, 0.04602535),
 }
-"""Polynomials, highest power first, that map the network's rating to the listeners' scale."""
+"""Coefficients of polynomials, highest power first. They map the network's ratings to the scale of human listeners."""
 
 
 @scorers.register("dnsmos")
@@ -219,7 +219,7 @@ def _rate_window(piece: "NDArray[np.float32]") -> dict[str, float]:
 
 
 def calibrate(name: str, raw: float) -> float:
-    """Convert the network's rating to the scale of the listeners."""
+    """Convert the network's rating to the scale of human listeners."""
     square, linear, constant = _CALIBRATION[name]
     return (square * raw + linear) * raw + constant
 

@@ -57,7 +57,10 @@ def spoken_tokens(text: str) -> list[str]:
 
 
 def _find(references: object, tokens: str) -> tuple[str, ...]:
-    """Return references that occur in the tokens and together satisfy the target; an empty list if they do not."""
+    """Return the references that occur in the tokens, if they satisfy the target; otherwise an empty tuple.
+
+    Any one of several alternatives is enough. Of an `AllOf`, every part must occur.
+    """
     if isinstance(references, AllOf):
         matches: list[str] = []
         for part in references.parts:

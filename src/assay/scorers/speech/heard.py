@@ -53,9 +53,9 @@ class HeardRate(PooledRate, GivenModels):
         references: Sequence[str],
         output: Output,
     ) -> Score:
-        """Return the error rate of a transcript of the output's speech.
+        """Transcribe the output's speech, and return the error rate of the transcript.
 
-        Its counts are stored under the name of the metric.
+        The counts of edits are stored in the details, under the name of the metric.
         """
         speech = next(
             (medium for medium in output.media if isinstance(medium, Audio)), None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_DECIBELS = 100.0
-"""The highest SI-SDR that is reported, because that of a perfect copy is infinite. 16-bit audio cannot reach it."""
+"""The highest SI-SDR that is reported. A perfect copy would be infinite, and 16-bit audio cannot reach this value."""
 
 
 @scorers.register("si_sdr")
@@ -118,7 +118,9 @@ class SpeakerSimilarity(GivenModels):
 
     @property
     def summarizers(self) -> tuple[Spec, ...]:
-        """The mean of the cosines under the encoder's name."""
+        """The summarizer that averages the cosines. The average is reported under the
+        metric's name, which contains the encoder.
+        """
         return (
             Spec(
                 "pooled",

@@ -39,7 +39,7 @@ _NARROW = {
     code + 0xFEE0: chr(code)
     for code in (*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B))
 }
-"""A table that replaces full-width digits and Latin letters by ASCII characters."""
+"""A table that converts full-width digits and Latin letters to ASCII characters."""
 
 
 def normalize_chinese(text: str) -> str:
@@ -51,8 +51,10 @@ def normalize_chinese(text: str) -> str:
 
 
 def normalize_mixed(text: str) -> str:
-    """Normalize as for Chinese, but keep one space for each run of punctuation or
-    spaces, which separates foreign words.
+    """Normalize as for Chinese, but keep spaces between words.
+
+    Each run of punctuation or spaces becomes one space, because foreign words need
+    separators.
     """
     spoken = (
         spoken_numbers(simplify(text.translate(_NARROW)))

@@ -32,8 +32,8 @@ _EDIT = 4096
 _WEIGHTS = (_EDIT, _EDIT, _EDIT + 1)
 """Costs of insertion, deletion and substitution.
 
-A substitution costs slightly more than the others, so that the errors and the
-substitutions can both be computed from the sum.
+A substitution costs slightly more. From the total cost, both the number of edits and
+the number of substitutions can then be computed.
 """
 
 
@@ -73,10 +73,8 @@ def error_rate(
     reference: Sequence[str],
     hypothesis: Sequence[str],
 ) -> float:
-    """Return the error rate without the edit counts.
-
-    It is twice as fast as `count_edits`, and sufficient to choose the nearest
-    reference.
+    """Return the error rate alone. This is twice as fast as `count_edits`, and enough
+    to choose the nearest reference.
     """
     distance = Levenshtein.distance(reference, hypothesis)
     if reference:
@@ -94,11 +92,11 @@ def count_edits(
 ) -> Edits:
     """Return the edits between two token lists, or between the characters of two texts.
 
-    The difference of the lengths is insertions minus deletions, so the numbers of
-    errors and substitutions determine the other counts. Usually all errors beyond the
-    difference of lengths are substitutions. But a shortest path may have an insertion
-    and a deletion instead of two substitutions. Only if such a path exists, the path
-    that jiwer takes is traced, which costs more than everything else.
+    Insertions minus deletions equals the difference in length. So two numbers, errors
+    and substitutions, determine all counts. Usually each error beyond the difference in
+    length is a substitution. But a shortest path may have an insertion and a deletion
+    in place of two substitutions. Only in this case, the path that jiwer takes is
+    traced, which is by far the slowest step.
     """
     size = len(reference)
     length = len(hypothesis)
@@ -182,9 +180,7 @@ class ErrorRate(PooledRate, ABC):
     keep_blanks: ClassVar[bool] = True
     compares_text: ClassVar[bool] = True
     measures_transcripts: ClassVar[bool] = True
-    """Marks a scorer of transcripts. If the prompt of its task contains a transcript,
-    the task is reported as faulty.
-    """
+    """Marks a scorer of transcripts. A run then warns if the prompt of the task already contains the transcript."""
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)
@@ -221,9 +217,9 @@ class ErrorRate(PooledRate, ABC):
         return count_edits(nearest, tokens), plain
 
     def _expected(self, reference: str) -> Sequence[str]:
-        """Return the tokens of a reference after normalization.
+        """Return the tokens of a normalized reference.
 
-        Raise if the normalizer would delete letters of its script.
+        Raise if the normalizer would delete letters of the reference's script.
         """
         if not self.any_script:
             check_script(self.normalize, reference, self.kind)

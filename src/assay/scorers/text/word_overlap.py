@@ -43,8 +43,8 @@ class Rouge:
     stemmer: bool = False
     """Whether English word endings are removed first, as in many papers."""
     words: str = "ascii"
-    """How words are found: `ascii` as in the published script, `cjk` for text with
-    Chinese, Japanese or Korean in it.
+    """How a text is split into words: `ascii` as in the published script, `cjk` for
+    text that contains Chinese, Japanese or Korean.
     """
     lsum: bool = False
     """Whether `rougeLsum` is also computed, with lines as sentences.
@@ -59,7 +59,7 @@ class Rouge:
 
     @property
     def requires(self) -> tuple[Requirement, ...]:
-        """The rouge-score library, if the options need a part of it."""
+        """The rouge-score library if the stemmer or `rougeLsum` is used; otherwise nothing."""
         if self.stemmer or self.lsum:
             return (_ROUGE_SCORE,)
         return ()
@@ -92,7 +92,7 @@ class Rouge:
         )
 
     def rouge_l(self, reference: str, answer: str) -> float:
-        """Return the ROUGE-L of one pair of texts."""
+        """Return the F-measure of ROUGE-L between two texts."""
         reference_tokens = self._tokens(reference)
         answer_tokens = self._tokens(answer)
         return _f_measure(
@@ -139,7 +139,7 @@ class Rouge:
 
 @dataclass(frozen=True, slots=True)
 class _Tokens:
-    """Adapter that gives a `Rouge` scorer's tokenizer the method `tokenize`, which the rouge-score library calls."""
+    """Lets the rouge-score library split texts with the tokenizer of a `Rouge` scorer."""
 
     rouge: Rouge
 
@@ -209,8 +209,8 @@ class TokenF1(AgainstTargets):
 
     compares_text: ClassVar[bool] = True
     tokens: str = "words"
-    """How words are compared. `words` is SQuAD's normalizer; `cjk` removes all
-    punctuation and compares CJK by character.
+    """How words are compared. `words` is SQuAD's normalizer. `cjk` removes all
+    punctuation, and compares Chinese, Japanese and Korean text character by character.
     """
 
     def __post_init__(self) -> None:

@@ -1,14 +1,15 @@
 """ANLS and ANLS*: edit similarity of an answer to a target, for plain and for structured answers.
 
 For a plain answer, s = 1 - edits / length of the longer text, on lower-case text with
-single spaces; 0 if s < 0.5. If there are several targets, the best one is used.
+single spaces. Values below 0.5 become 0. If there are several targets, the best one is
+used.
 
-ANLS* compares structured answers: lists in any order, records by key, alternatives as
-tuples. A target is a tree of dictionaries, lists and texts; a tuple in it means any one
-of its entries. The score is the sum of ANLS over the leaves, divided by the number of
-leaves in the answer or the target, so that both missing and invented items lower it.
-List items are paired for the best total by the Hungarian method, implemented here
-because scipy is not part of the base install.
+ANLS* compares structured answers: lists in any order, and records by key. A target is a
+tree of dictionaries, lists and texts. A tuple in it holds alternatives, any of which is
+right. The score is the sum of ANLS over the leaves, divided by the number of leaves in
+the answer or the target, whichever has more. So both missing and invented items lower
+it. List items are paired for the best total with the Hungarian method. It is
+implemented here because scipy is not part of the base install.
 """
 
 import json
@@ -25,9 +26,10 @@ from ..scorer_options import check_option
 
 
 def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return the pairs (row, column) with the highest total weight, sorted by row.
+    """Pair rows with columns so that the total weight is highest. Return the pairs (row, column), sorted by row.
 
-    Each row and each column is in at most one pair; all of the shorter side are paired.
+    Each row and each column is used at most once. If there are fewer rows than columns,
+    every row is used, and vice versa.
     """
     if not weights or not weights[0]:
         return []
@@ -41,7 +43,7 @@ def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return the best pairs, found by shortest augmenting paths with potentials.
+    """Return the best pairs by the Hungarian method (shortest augmenting paths with potentials).
 
     Rows and columns count from 1 here. Row 0 and column 0 are auxiliary.
     """
@@ -101,9 +103,7 @@ class Anls(AgainstTargets):
     """Edit similarity of the answer to the nearest target, 0 to 1. Values below one half become 0."""
 
     v: Lengths = "definition"
-    """The variant. `vlmevalkit` measures lengths before repeated spaces are removed, so
-    that extra spaces raise the score.
-    """
+    """The variant. `vlmevalkit` divides by lengths that include repeated spaces, so extra spaces raise the score."""
     keeps_unicode_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -159,13 +159,15 @@ _EQUAL_FIRST = 1e-9
 _OPENING = re.compile(r"[{\[]")
 _MOST_TRIES = 1000
 Fit = tuple[float, int]
-"""How well a tree fits: the sum of the leaf scores, and the number of leaves."""
+"""The result of a comparison of two trees: the sum of the scores of the leaves, and the number of leaves."""
 
 
 @scorers.register("anls_star")
 @dataclass(frozen=True)
 class AnlsStar:
-    """ANLS* of an answer: its JSON, or the JSON in its text; the text itself if the target is a text."""
+    """ANLS* of an answer. It compares the answer's JSON, or the JSON in its text. If
+    the target is a text, it compares the text.
+    """
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     keeps_unicode_form: ClassVar[bool] = True
@@ -299,7 +301,7 @@ def _leaves(tree: object) -> int:
 
 
 def _longer(target: object, answer: object) -> int:
-    """Return the number of leaves of one of two trees, whichever has more."""
+    """Return the number of leaves of the larger of two trees."""
     return max(_leaves(target), _leaves(answer))
 
 

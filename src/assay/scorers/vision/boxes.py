@@ -158,7 +158,10 @@ def _in_shares(
     scale: Scale,
     size: tuple[float, float],
 ) -> Box:
-    """Return the box in shares of the image's width and height. A size of 1 x 1 leaves it unchanged."""
+    """Return the box as fractions of the image's width and height.
+
+    For a box in pixels, a `size` of 1 x 1 changes nothing.
+    """
     units = {"pixels": size, "unit": (1.0, 1.0), "thousand": (1000.0, 1000.0)}
     width, height = units[scale]
     return box[0] / width, box[1] / height, box[2] / width, box[3] / height

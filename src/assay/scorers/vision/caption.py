@@ -1,13 +1,13 @@
-"""Captions: the counts for BLEU, ROUGE-L and CIDEr, and SPICE by its own program.
+"""Captions: the counts for BLEU, ROUGE-L and CIDEr, and SPICE, which runs its own Java program.
 
 The value of one sample is its ROUGE-L. The summarizer `caption` computes the other
 metrics, because CIDEr weights words by the number of images whose captions contain
 them. Captions are tokenized as in coco-caption.
 
-SPICE measures how far the statements of a caption agree with those of its references.
-It needs Java, the program of the `pycocoevalcap` package, and the two jars of Stanford
-CoreNLP 3.6.0 that parse the captions, which must be downloaded separately. All captions
-are scored at once, because the parser is slow to start.
+SPICE extracts statements from a caption, and compares them with the statements of its
+references. It needs Java, the program in the `pycocoevalcap` package, and the two jars
+of Stanford CoreNLP 3.6.0 that parse the captions, which must be downloaded separately.
+All captions are scored in one call, because the parser is slow to start.
 """
 
 import json
@@ -77,11 +77,10 @@ def bleu_counts(
     tokens: Sequence[str],
     references: Sequence[Sequence[str]],
 ) -> list[int]:
-    """Return the counts for BLEU.
+    """Return the counts for BLEU as one list.
 
-    These are the length of the caption, the length of the closest reference, then the
-    number of n-grams of each of four orders, and then the number of matching n-grams of
-    each order.
+    It has the length of the caption, the length of the closest reference, the number of
+    n-grams of each of four orders, and the number of matching n-grams of each order.
     """
     length = len(tokens)
     # Of two references that are equally close, the shorter one is used.
@@ -202,7 +201,7 @@ class Spice:
         return _means(scores_of_items)
 
     def _place(self) -> Path:
-        """Return the folder that contains the jar."""
+        """Return the folder that contains SPICE's jar: the option `folder`, or the one in `pycocoevalcap`."""
         if self.folder:
             jar = Path(self.folder) / JAR
             trust.check(jar)

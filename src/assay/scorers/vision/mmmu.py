@@ -1,9 +1,9 @@
 """MMMU: questions with options are scored by letter, open questions by the official rule.
 
-The official rule for open questions uses only the text after words such as "is", "so"
-and "answer" in each sentence. An answer is right if one of these pieces contains the
-reference, or a number that equals it to two decimals. Unlike in the official script, no
-letter is drawn at random if none can be read.
+The official rule for open questions splits a response into sentences, and uses only the
+text after words such as "is", "so" and "answer". An answer is right if one of these
+texts contains the reference, or a number that equals the reference to two decimals. In
+the official script, a random letter is drawn if none can be read; here it is not.
 """
 
 import re
@@ -66,7 +66,8 @@ class Mmmu:
 def open_pieces(response: str) -> Iterator[str]:
     """Yield the parts of a response that may contain its answer.
 
-    They are the shortest text after a cue in each sentence, or else the whole response.
+    In each sentence this is the text after a cue such as "is" or "so", the shortest if
+    there are several. Without any cue it is the whole response.
     """
     text = response.strip().strip(".").lower()
     # In lower-case text no capital follows a full stop. As in the official script, only line ends divide it.
@@ -94,7 +95,7 @@ def is_hit(
     golds: tuple[str, ...],
     pieces: list[str],
 ) -> bool:
-    """Return True if a piece contains a reference as text, or a number that equals one to two decimals."""
+    """Return True if a piece contains a reference as text, or has a number that equals a reference to two decimals."""
     expected = [form for gold in golds for form in _forms(gold)]
     numbers = []
     for piece in pieces:

@@ -82,10 +82,10 @@ async def ask_again(
     tries: Sequence[GenerateOptions],
     read: Callable[[str], T | None],
 ) -> tuple[T | Score | None, list[str]]:
-    """Send the prompt to the judge until a reply can be read. Return the grade that was read, and all replies.
+    """Send the prompt to the judge until a reply can be read. Return the grade and all replies.
 
-    The first value is a `judge_error` score if the judge failed, and None if no reply
-    could be read.
+    The grade is a `judge_error` score if the judge failed, and None if no reply could
+    be read.
     """
     replies: list[str] = []
     for options in tries:

@@ -50,7 +50,10 @@ def relaxed_equal(
     answer: str,
     tolerance: float = 0.05,
 ) -> bool:
-    """Return True if the answer is near a target that is a number other than 0, or equal to a target that is text."""
+    """Return True if answer and target are near enough as numbers, or equal as texts.
+
+    They are compared as texts if either is not a number, or if the target is 0.
+    """
     expected = _number(target)
     number = _number(answer)
     if expected and number is not None:

@@ -1,10 +1,10 @@
-"""Verdicts as VLMEvalKit publishes them, for comparison with its leaderboard; never the default.
+"""Verdicts as VLMEvalKit computes them, for comparison with its leaderboard; never the default.
 
 A judge reads the answers that VLMEvalKit's patterns cannot read. If the judge's reply
-cannot be read either, the verdict is a letter drawn at random, a wrong yes or no, or a
-grade of 0. Here the draw depends only on the sample, so that a run can be repeated. If
-the judge gives no reply at all, the outcome is `judge_error`; VLMEvalKit also draws a
-letter then. The wording of the question to the judge is assay's.
+cannot be read either, the verdict is a random letter, a wrong yes or no, or a grade of
+0. Here the random letter depends only on the sample, so that a run can be repeated. If
+the judge gives no reply at all, the outcome is `judge_error`; VLMEvalKit draws a random
+letter even then. The wording of the question to the judge is assay's.
 """
 
 import random
@@ -75,7 +75,9 @@ class ChoiceVlmevalJudged(GivenModels):
 @scorers.register("yes_no_vlmeval")
 @dataclass(frozen=True)
 class YesNoVlmeval(GivenModels):
-    """1 if the answer has the target's word, yes or no, and not the other. Other answers are read by the judge."""
+    """1 if the answer has the target's word, yes or no, and not the opposite. If it has
+    both or neither, the judge decides.
+    """
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)

@@ -1,11 +1,11 @@
-"""VQA accuracy: how many of the other annotators gave the model's answer.
+"""VQA accuracy: how many annotators gave the same answer as the model.
 
-Each annotator is left out once, which gives min(1, matches among the others / 3). The
-score is the mean of these values. The official script exists in two versions, so a
-published value must name its version. `always` normalizes every answer. `a013f00`, the
-last revision, normalizes only if the annotators disagree, so that `Yes` is wrong if all
-of them wrote `yes`. `vlmevalkit` normalizes every answer by its own copy of the rules,
-which keeps the period of `2.`.
+Each annotator is left out once, which gives min(1, matches among the other annotators /
+3). The score is the mean of these values. The official script exists in two versions,
+so a published value must name its version. `always` normalizes every answer. `a013f00`,
+the last revision, normalizes only if the annotators disagree. So if all of them wrote
+`yes`, the answer `Yes` is wrong. `vlmevalkit` normalizes every answer with its own copy
+of the rules, which keeps the period of `2.`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -100,7 +100,7 @@ def follows(
     instruction_ids: Sequence[str],
     kwargs_list: Sequence[Mapping[str, Any]],
 ) -> Verdict:
-    """Check `response` against each instruction with its arguments; arguments that are `None` are ignored.
+    """Check whether `response` follows each instruction. Arguments of an instruction that are `None` are ignored.
 
     Raise `ValueError` for faulty data: an unknown instruction or relation, a missing or
     extra argument.
@@ -154,9 +154,9 @@ def _bound(
     instruction_id: str,
     kwargs: Mapping[str, Any],
 ) -> Callable[[str], bool]:
-    """Return the check of an instruction as a function of the response.
+    """Return a function that checks a response for one instruction, with the arguments already filled in.
 
-    Raise `ValueError` if the arguments do not fit.
+    Raise `ValueError` if the arguments do not fit the instruction.
     """
     check = check_for(instruction_id)
     arguments = {

@@ -251,7 +251,7 @@ def _is_abbreviation(token: str) -> bool:
 
 
 def _following(text: str, position: int) -> str:
-    """Return the next word after spaces and quotes; an empty text if another mark comes first."""
+    """Return the word at a position, after spaces and quotes; empty if any other punctuation mark comes first."""
     gap = _GAP.match(text, position)
     word = _WORD.match(text, gap.end() if gap else position)
     return word.group() if word else ""
@@ -304,10 +304,10 @@ def nth_paragraph_starts_with(
     nth_paragraph: int,
     first_word: str,
 ) -> bool:
-    """Return True for exactly `num_paragraphs` paragraphs of which number `nth_paragraph` begins with the word.
+    """Check for exactly `num_paragraphs` paragraphs, and that paragraph `nth_paragraph` begins with `first_word`.
 
-    Blank lines separate paragraphs. As in the official checker, empty paragraphs are
-    counted when the n-th is looked up, but not in the number of paragraphs.
+    Blank lines separate paragraphs. As in the official checker, empty paragraphs count
+    when the n-th paragraph is looked up, but not for `num_paragraphs`.
     """
     if nth_paragraph < 1:
         raise ValueError(f"`nth_paragraph` counts from 1, not {nth_paragraph}")

@@ -115,7 +115,9 @@ def has_keywords(
     *,
     keywords: Sequence[str],
 ) -> bool:
-    """Return True if every keyword is in the response, in any case, also inside a longer word."""
+    """Return True if the response contains every keyword. Case is ignored, and a
+    keyword may be inside a longer word.
+    """
     return all(
         re.search(re.escape(word), response, flags=re.IGNORECASE) for word in keywords
     )
