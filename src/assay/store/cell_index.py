@@ -1,7 +1,7 @@
 """The index of one task × model: which samples were answered and scored, and where their lines are in the journal.
 
-Each pair of sample id and epoch has a number (see `places`), which is its index in
-columns of integers. This needs less memory than objects; `bench/resume.py` measures the
+Each pair of sample id and epoch has a number (see `places`), which is its position in
+arrays of integers. Arrays need less memory than objects; `bench/resume.py` measures the
 memory for a million samples.
 """
 
@@ -42,9 +42,9 @@ class Answered:
 
 
 class TextColumn:
-    """A list of texts of the same length, such as keys or digests, stored in one buffer.
+    """A list of texts of equal length, such as keys or digests, stored in one buffer.
 
-    The index of a text is the number of its sample and epoch.
+    The text of a sample and epoch is at the index that is the number of this pair.
     """
 
     __slots__ = ("_others", "_packed", "_width")
@@ -119,7 +119,7 @@ D = TypeVar("D")
 
 
 class ByPlace(Mapping[Place, V]):
-    """A read-only mapping from sample id and epoch to a value. Subclasses look up the value."""
+    """A read-only mapping from sample id and epoch to a value. Subclasses define how the value is looked up."""
 
     __slots__ = ()
 
@@ -245,8 +245,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
     ) -> bool:
         """Return True if a sample and epoch has exactly one answer, which did not fail and has no remarks.
 
-        With `may_have_rounds`, also return True if it has several rounds and none
-        failed.
+        With `may_have_rounds`, several rounds are allowed, if none of them failed.
         """
         if (
             number >= len(self._offsets)
@@ -270,7 +269,9 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         return bool(self._later)
 
     def search(self, key: str) -> int:
-        """Return the offset of the first-round answer to the request with this key, or -1."""
+        """Return the journal offset of the successful first-round answer to the request
+        with this key; -1 if there is none.
+        """
         number = self._keys.find(key)
         while number >= 0 and (self._offsets[number] < 0 or self._failed[number]):
             number = self._keys.find(key, number + 1)
@@ -332,9 +333,9 @@ class Scored(ByPlace[tuple[int, str]]):
         return offset, self._digests[number]
 
     def offset_of(self, number: int, digest: str) -> int:
-        """Return the offset of the score line of the sample and epoch with this `number`.
+        """Return the offset of the score line for the sample and epoch with this `number`.
 
-        Return -1 if its digest differs from `digest`.
+        Return -1 if there is none, or if the digest stored for it is not `digest`.
         """
         if number >= len(self._offsets) or not self._digests.has(number, digest):
             return NOWHERE
@@ -374,8 +375,9 @@ class CellIndex:
     scores: dict[str, Scored] = field(default_factory=dict)
     """The score lines of each scorer."""
     replaced: list[tuple[str, int]] = field(default_factory=list)
-    """Key and offset of each answer that was replaced by the answer to another
-    question, for example because rows moved.
+    """Answers that were replaced because the same sample id later had another question, for example after rows moved.
+
+    Each entry has the request key and the offset of the old answer.
     """
 
     def __post_init__(self) -> None:

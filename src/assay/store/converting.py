@@ -19,7 +19,7 @@ from .runs import RunReader, RunWriter
 
 NORMAL = 1.959964
 SAME = 1e-6
-"""The relative difference up to which a metric in the other tool's file equals the mean of its samples."""
+"""How close a metric in the other tool's file must be to the mean of its samples to be treated as this mean."""
 
 
 def write_run(
@@ -162,7 +162,7 @@ def _results(
     reader: RunReader,
     tool: str,
 ) -> list[Result]:
-    """Return the mean of each scorer with its interval, and the metrics in the file that are not such a mean."""
+    """Return the results of a task: the mean of each scorer, and other metrics that the tool's file contains."""
     rows: list[Result] = []
     for scorer in reader.scorers(task.task, task.model):
         rows += _means(task, scorer, protocol, expected, reader)
@@ -184,10 +184,10 @@ def with_stated(
     blank: Result,
     tool: str,
 ) -> list[Result]:
-    """Return the means of samples, followed by rows for those metrics in the other
-    tool's file that are not such a mean.
+    """Return the means of samples, followed by metrics in the other tool's file that are not such means.
 
-    The added rows are copies of `blank`, a row with an empty metric and value.
+    A row is added for each of these metrics. It is a copy of `blank`, a row without
+    metric and value.
     """
     rows = {row.metric: row for row in means}
     for number in numbers:

@@ -54,10 +54,10 @@ def rows_of(
     reader: RunReader,
     only_model: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row with question and answer for every score in the last summary.
+    """Yield one row for each score in the last summary, with question and answer.
 
-    An answer without a score has a row without a scorer. With `only_model`, other
-    models are left out.
+    An answer without a score also gets a row, with an empty scorer. With `only_model`,
+    rows of other models are left out.
     """
     protocols = {}
     for row in reader.summary.get("results", ()):

@@ -1,11 +1,11 @@
 """Files that assay writes into folders of the user, and the ledger that lists them.
 
-Commands of other toolkits and exports write next to files of the user, as do `-o`,
-`--export` and `--charts`. They may add files, but replace an existing one only if the
-folder's ledger lists it as written by assay. The ledger has one line for each file with
-a checksum, added before the file is written. If the ledger also has the digest of the
-content, a file that has changed since then belongs to the user. Links are never
-followed.
+Commands of other toolkits, exports, and the options `-o`, `--export` and `--charts`
+write next to files of the user. They may add files. They replace an existing file only
+if the folder's ledger lists it as written by assay. The ledger has one line with a
+checksum for each file, added before the file is written. If the ledger also has the
+digest of the content, a file that has changed since then belongs to the user. Links are
+never followed.
 """
 
 import json
@@ -69,9 +69,9 @@ class FileLedger:
         return path
 
     def note_new(self, there: Set[Path]) -> None:
-        """Add the files that a toolkit's code has written to the folder.
+        """Add files to the ledger that a toolkit's code has created in the folder.
 
-        `there` are the files that existed before the code ran.
+        `there` are the files that already existed before the code ran.
         """
         for path in sorted(set(self.root.iterdir()) - there):
             if path != self._path:

@@ -20,7 +20,7 @@ from .runs import RunReader
 CONVERSION = 2
 """The version of the conversion. Folders converted by another version are outdated."""
 IMPORTED = "imported"
-"""The key of `run.json` with the tool that wrote the results, in a converted folder."""
+"""The key in `run.json` of a converted folder that names the tool that wrote the results."""
 
 
 def open_run(path: str | Path) -> RunReader:

@@ -30,7 +30,7 @@ from .index import Index
 from .layout import Layout
 
 READERS = 4
-"""Number of media that are read at the same time. Hashing releases the GIL, so threads save time."""
+"""Number of media that are read in parallel. Threads help, because Python releases the GIL during hashing."""
 NAMED = 3
 """Maximum number of sample ids in a message."""
 
@@ -89,7 +89,9 @@ def summary_damage(
 
 
 def broken_media(index: Index, blobs: Blobs) -> dict[str, str]:
-    """Return the state of each broken medium of an answer, `missing` or `changed`, by its digest."""
+    """Return the media of answers that are `missing` or `changed` on disk: a mapping
+    from digest to one of these words.
+    """
     named = [digest for digest, places in index.media.items() if places]
     with ThreadPoolExecutor(READERS) as readers:
         states = list(readers.map(blobs.state, named))

@@ -52,7 +52,7 @@ def seal(
     record: object,
     redactor: Redactor | None = None,
 ) -> bytes:
-    """Return one journal line: the record as JSON with its checksum and a newline."""
+    """Return a record as one journal line: JSON with a checksum, and a newline."""
     try:
         body = _encode(record)
     except (UnicodeEncodeError, OverflowError, TypeError):
@@ -91,7 +91,7 @@ def _members(line: msgspec.Struct) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """The faults found when a journal was opened: parts that were cut off, and damaged parts."""
+    """The damage found when a journal was opened: an incomplete last line that was cut off, and damaged lines."""
 
     torn_bytes: int = 0
     damaged_lines: int = 0
@@ -284,7 +284,7 @@ def part_of(
     *names: str,
     **others: type,
 ) -> type[Any]:
-    """Return a class with the named fields of a record class, and with further fields of the given types."""
+    """Create a class for decoding only some fields of a record. `others` are additional fields, with their types."""
     hints = get_type_hints(record)
     declared = {field.name: field for field in fields(record)}
     members: list[Any] = [

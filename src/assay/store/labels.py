@@ -85,7 +85,7 @@ def read_labels(layout: Layout) -> list[Label]:
 def standing_labels(
     labels: list[Label],
 ) -> dict[tuple[str, str, str, int], dict[str, Label]]:
-    """Return the last label of each person for each answer. The last one replaces earlier ones."""
+    """Return each person's current label for each answer, which is the last one given."""
     latest: dict[tuple[str, str, str, int], dict[str, Label]] = {}
     for label in labels:
         by_person = latest.setdefault(label.place, {})

@@ -77,7 +77,9 @@ def new_draft(path: Path) -> tuple[int, Path]:
 
 
 def sync_to_disk(path: Path) -> None:
-    """Sync the content of a file, or the names in a folder, to disk, so that it survives a power loss."""
+    """Sync a file or a folder to disk, so that it survives a power loss. For a folder,
+    the names of its files are synced.
+    """
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 ALIKE = ("template", "to_sample", "shots", "options", "model")
-"""Digests that must be equal in all shards of a task × model.
+"""Parts of the configuration whose digests must be equal in all shards of a task × model.
 
 The path of the data and the selected samples may differ.
 """

@@ -1,9 +1,10 @@
-"""Ownership: to which folders a run may be written, which files in them are assay's, and the lock of the one writer.
+"""Ownership: where a run may be written, which files in a folder are assay's, and the
+lock that allows only one writer.
 
 A run is written to a folder that is new, empty, or already a run; any other is refused
-before work begins. The content decides whether a file is assay's, never the name alone:
-the format number in `run.json`, the checksums of journal lines, the mention of a medium
-in the journal. Other files are never opened for writing or removed.
+before work begins. Whether a file is assay's is decided by its content, never by its
+name alone: the format number in `run.json`, the checksums of journal lines, the mention
+of a medium in the journal. Other files are never opened for writing or removed.
 """
 
 import fcntl

@@ -1,9 +1,8 @@
-"""Numbers for samples and epochs: each pair of sample id and epoch of a task × model
-gets one, from 0, when it first occurs.
+"""Numbers for samples and epochs: each pair of sample id and epoch of a task × model gets the next number, from 0.
 
-A journal may have a million of them, so they are not stored as objects. The ids are in
-one buffer, and the number of a sample and epoch is found by open addressing in an
-array. This takes some 40 bytes for each; a dict of tuples takes about 250.
+A journal may have a million pairs, so they are not stored as objects. All ids are in
+one buffer. The number of a pair is found in a hash table that is an array (open
+addressing). This takes some 40 bytes for each pair; a dict of tuples takes about 250.
 """
 
 from array import array
@@ -16,7 +15,7 @@ Place = tuple[str, int]
 """A sample id and an epoch."""
 NOWHERE = -1
 SEARCHES = 64
-"""The number of linear searches after which building a hash table is worthwhile."""
+"""How many linear searches are done before a hash table is built. From then on, it saves time."""
 
 
 class HashTable:
@@ -186,7 +185,7 @@ class Places:
         id: str,
         epoch: int,
     ) -> tuple[int, int]:
-        """Return the number of a sample and epoch, or -1, and the hash under which it is or can be stored.
+        """Return the number of a sample and epoch, and its hash; -1 and a free hash if it is not in the table.
 
         If another sample has the same hash, the next hash is tried.
         """

@@ -158,9 +158,10 @@ class RunReader:
         return tuple(line for line in lines if line)
 
     def damage_lines(self) -> list[str]:
-        """Return a line with the fix for each damage.
+        """Return one message for each fault in the run folder, with a fix.
 
-        A run of assay's first version gets a further line: it cannot be checked.
+        For a run of assay's first version, a message is added that it cannot be
+        checked.
         """
         lines = [
             f"damaged: {line}; fix: `assay run` the same command again"
@@ -231,9 +232,10 @@ class RunReader:
         model: str,
         scorer: str,
     ) -> Sequence[ScoreRecord]:
-        """Return the score records from which the table was computed.
+        """Return the score records from which the results table was computed.
 
-        `assay score` leaves out scores whose answers were lost, but the journal still has them.
+        `assay score` leaves out scores whose answers were lost, although the journal
+        still has these scores.
         """
         records = self.scores(task, model, scorer)
         answers = self.index.cell(task, model).answers
@@ -287,10 +289,7 @@ class RunReader:
         return [self.index.output(answer) for answer in counted if answer is not None]
 
     def scorers(self, task: str, model: str) -> list[str]:
-        """Return the scorers with results in the last summary.
-
-        Other scorers may also have scored the run.
-        """
+        """Return the scorers with results in the last summary. The journal may also have scores of other scorers."""
         spoken = list(self.index.cell(task, model).scores)
         named = self._named_scorers().get((task, model))
         if named:
@@ -302,12 +301,12 @@ class RunReader:
         result: Result,
         model: str = "",
     ) -> tuple[dict[str, float], dict[str, Hashable]]:
-        """Return the value of a metric for each sample id, and the group to which each sample belongs.
+        """Return the value of a metric for each sample id, and the group of each sample.
 
-        Repeated answers are combined by the result's reducer. `model` may be another
-        model than that of the result. The group is the cluster, or else the sample's
-        group, or else the sample itself. Both mappings are empty if the journal lacks the
-        values.
+        Repeated answers are combined by the reducer of `result`. By default the model
+        is that of `result`; `model` selects another one. The group is the sample's
+        cluster if there is one, otherwise its `group`, otherwise the sample itself.
+        Both mappings are empty if the journal does not have the values.
         """
         from ..summarizers.attempts import Attempts
         from ..summarizers.mean import UNREAD_LEFT_OUT
@@ -349,7 +348,7 @@ class RunReader:
         return not cells or (task, model) in cells
 
     def _named_scorers(self) -> dict[tuple[str, str], frozenset[str]]:
-        """Return the scorers of each task × model in the last run; none for a model that computes its own scores."""
+        """Return the scorers of each task × model in the last run. A model that computes its own scores has none."""
         if self._counted is not None:
             return self._counted
         counted: dict[tuple[str, str], frozenset[str]] = {}

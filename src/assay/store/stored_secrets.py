@@ -100,7 +100,7 @@ class Redactor:
         *,
         is_answer: bool = False,
     ) -> bool:
-        """Return True if a line of JSON, or an answer alone, contains a secret in any spelling."""
+        """Return True if a line of JSON contains a secret in any spelling. The line may also be an answer alone."""
         self._look()
         for secret in self._bytes:
             if secret in body:
@@ -225,8 +225,8 @@ class Redactor:
 
 
 def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
-    """Return the texts to search for, without those that contain another one: a search
-    for the shorter one also finds them.
+    """Return the shortest texts to search for. A text that contains another one is left
+    out, because a search for the shorter text finds both.
     """
     shortest: list[bytes] = []
     for form in sorted(set(forms), key=len):
@@ -239,10 +239,10 @@ def _is_searched(
     secret: str,
     is_sure: bool,
 ) -> bool:
-    """Return True if prompts and answers are searched for a secret.
+    """Return True if prompts and answers must be searched for this secret.
 
-    They are not searched for an ordinary word from a header, which they probably
-    contain by chance.
+    An ordinary word from a header is not searched for, because they probably contain it
+    by chance.
     """
     return len(secret) >= SHORTEST and (
         is_sure or not (secret.isalpha() and secret.islower())

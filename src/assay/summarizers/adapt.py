@@ -88,9 +88,9 @@ class FilledRecords(Sequence[ScoreRecord]):
 
     @cached_property
     def _survey(self) -> tuple[Sequence[str], int]:
-        """The names of the metrics, and the number of records. Both are found in one pass, which reads the journal.
+        """Return the names of the metrics and the number of records, found in one pass over the journal.
 
-        The names come from the scorer's declaration and from the scored records.
+        The names are those that the scorer declares, and those in the scored records.
         """
         names = dict.fromkeys(f"{self.scorer}.{name}" for name in self.scale.names)
         length = 0
@@ -141,7 +141,7 @@ class Adapted:
     function: Callable[..., Any]
     takes_context: bool
     scale: ValueScale
-    """Direction and bounds of the user's metrics, taken from attributes of the function."""
+    """Direction and bounds of the user's metrics, read from the attributes of the user's function."""
 
     def __call__(
         self,

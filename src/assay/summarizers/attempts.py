@@ -1,25 +1,25 @@
 """How results are computed from the n candidates and e epochs of a sample.
 
-One rule applies everywhere: all answers to a sample have the same weight, whether they are
-candidates of one request or answers of different epochs. A journal has one score record
-for each request. A summarizer gets one record for each answer, n · e for each sample,
-and the bootstrap draws samples, not answers.
+All answers to a sample have the same weight, whether they are candidates of one request
+or answers of different epochs. A journal has one score record for each request. A
+summarizer gets one record for each answer, n · e for each sample. The bootstrap draws
+samples, not answers.
 
-- Mean: the reducer of the run is applied once, to all answers of a sample. Each answer has a separate outcome. One that
-  could not be read is `unparsed`. One without a verdict is counted, widens the bounds, and is judged again by the
-  next run, while the other answers to its request are used.
-- Sums over a corpus (BLEU, chrF, TER, METEOR, WER, yes/no and others that read `details`): every answer is pooled.
-  Only the mean is a meaningful reducer there. `pools` marks these summarizers. Their rows note that another reducer
-  was not applied. If a run has no other metrics, it refuses the reducer before it starts.
-- Means of groups, worst case: the samples are reduced first, and all have the same weight.
+- Mean: the reducer of the run is applied once, to all answers of a sample. Each answer has a separate outcome. An
+  answer that could not be read is `unparsed`. An answer without a verdict is counted, widens the bounds, and is judged
+  again by the next run; the other answers to the request are used meanwhile.
+- Sums over a corpus (BLEU, chrF, TER, METEOR, WER, yes/no and others that read `details`): the counts of all answers
+  are added up. Only the mean is a meaningful reducer there. `pools` marks these summarizers. Their rows note that
+  another reducer was not applied. If a run has no other metrics, it refuses the reducer before it starts.
 - pass@k, pass^k: the unbiased estimates over all answers of a sample.
 - Majority: every answer that could be read has one vote.
 - Metrics of groups (pairs, circular questions): the first answers of all members form one group, the second answers
   another. The reducer is applied to the verdicts on these groups.
 - A scorer of the whole set scores one set for each candidate of each epoch; its value is the mean over those sets.
 
-A request without an answer stands for as many missing answers as the first answered request
-has answers. A request that was refused as a whole stands for as many refused answers.
+A request without an answer counts as several missing answers: as many as the first
+answered request has. A request that was refused as a whole counts as that many refused
+answers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def pools(summarizer: T) -> T:
-    """Mark a summarizer that uses every answer separately, so that no reducer is applied."""
+    """Mark a summarizer that uses every single answer. No reducer is applied before it."""
     summarizer.pools = True  # type: ignore[attr-defined]
     return summarizer
 
@@ -50,7 +50,7 @@ class Attempts(Sequence[ScoreRecord]):
     request, and to yield the answers.
     """
     per_request: int = 1
-    """The number of answers per request to assume if no request was answered."""
+    """The assumed number of answers per request, for a run in which no request was answered."""
 
     def __iter__(self) -> Iterator[ScoreRecord]:
         width = _width(self.records, self.per_request)
@@ -120,7 +120,9 @@ def _entry_of(
     place: int,
     otherwise: object,
 ) -> Any:
-    """Return the entry of `details[name]` for the candidate with the index `place`; `otherwise` if it is missing."""
+    """Return the value in the list `details[name]` for the candidate at index `place`;
+    `otherwise` if there is none.
+    """
     entries = details.get(name)
     if isinstance(entries, Sequence) and place < len(entries):
         return entries[place]

@@ -178,9 +178,7 @@ def dpg(
 
 
 def _by_question(record: ScoreRecord) -> Sequence[float] | None:
-    """Return 1 or 0 for each proposition, depending on whether the image fulfils it;
-    None if the scorer had no answers.
-    """
+    """Return a list with 1 for each fulfilled proposition and 0 for each other; None if the scorer had no answers."""
     return record.details.get("fulfilled")
 
 

@@ -20,7 +20,7 @@ A tag with more values is probably an identifier. Its values are only counted.
 
 
 def in_order(values: Iterable[str]) -> list[str]:
-    """Sort the values of a tag naturally: 100 before 1600, `step 2` before `step 10`."""
+    """Sort the values of a tag in natural order: 100 before 1600, `step 2` before `step 10`."""
     distinct = list(values)
     numbers: dict[str, float] = {}
     for value in distinct:
@@ -157,7 +157,10 @@ def within(
 
 
 def _tag_sets_by_name(table: Table) -> dict[str, dict[str, list[int]]]:
-    """Return, for each tag and each of its values, the indexes of the tag sets that contain it."""
+    """Return the indexes of the tag sets with each tag and value, by tag and then by value.
+
+    A tag set is a combination of tags that occurs on a sample.
+    """
     codes: dict[str, dict[str, list[int]]] = {}
     for code, tags in enumerate(table.tag_sets):
         for name, value in tags:
@@ -169,9 +172,9 @@ def _by_tag_set(
     table: Table,
     units: Units,
 ) -> tuple[list["array[float]"], list["array[int]"], list["array[float]"]]:
-    """Return values, clusters and weights, each with one array for each tag set.
+    """Split values, clusters and weights by tag set. Each becomes a list with one array for each tag set.
 
-    A list is empty if the table does not have this column.
+    The list of clusters or weights is empty if the table has none.
     """
     rows = units.rows
     tag_sets = [table.tags[row] for row in rows]

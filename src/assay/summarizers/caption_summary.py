@@ -1,9 +1,10 @@
 """Caption metrics of a run: BLEU-1 to 4, ROUGE-L and CIDEr, computed as in coco-caption.
 
-CIDEr is computed as CIDEr-D: n-grams are weighted by how few images of the *run* have
-them in a caption, counts are clipped, different lengths are penalized, and the value is
-multiplied by 10. On a part of a dataset it is therefore a different metric. The
-interval keeps these weights fixed.
+CIDEr is computed as CIDEr-D. N-grams have a higher weight if fewer images of the *run*
+have them in a caption, counts are clipped, different lengths are penalized, and the
+value is multiplied by 10. Because the weights come from the run, CIDEr on a part of a
+dataset is not comparable with CIDEr on all of it. The interval treats the weights as
+fixed.
 """
 
 import math

@@ -1,16 +1,16 @@
 """Summaries of yes/no questions: accuracy, precision, recall, F1, and the area under the ROC curve.
 
 POPE reports accuracy, precision, recall and F1 of yes, and the share of yes answers
-(yes-ratio). lmms-eval counts in another way: it excludes answers with neither word from
+(yes-ratio). lmms-eval counts differently: it excludes answers with neither word from
 recall and F1, and its yes-ratio counts the *targets*. `counting: lmms_eval` does the
 same.
 
 The area under the ROC curve is the probability that a positive sample is ranked above a
-negative one. A sample is ranked by `details["score"]` if a scorer sets it, otherwise by
-the verdict: 1 for yes, 0 for no, and the wrong one of them if the answer could not be
-read. With several answers to a sample, their mean is used. If no answer could be read,
-the result has no value. Ties are counted as one half. The standard error is DeLong's; samples are
-assumed to be independent.
+negative one. Ties count as one half. A sample is ranked by `details["score"]` if a
+scorer sets it. Otherwise its rank follows from the answer: 1 for yes, 0 for no, and the
+wrong one of these if the answer could not be read. If a sample has several answers,
+their mean is used. If no answer could be read, the result has no value. The standard
+error is DeLong's; samples are assumed to be independent.
 """
 
 import math
@@ -45,7 +45,7 @@ SHARES: Mapping[str, tuple[Weights, Weights]] = {
     "f1": ((2, 0, 0, 0, 0, 0), (2, 1, 1, 0, 1, 0)),
     "yes_ratio": ((1, 1, 0, 0, 0, 0), (1, 1, 1, 1, 1, 1)),
 }
-"""For each metric, the weights of the six counts in its numerator and in its denominator."""
+"""For each metric, the weights of the six counts: first in the numerator, then in the denominator."""
 LMMS_EVAL: Mapping[str, tuple[Weights, Weights]] = {
     **SHARES,
     "recall": ((1, 0, 0, 0, 0, 0), (1, 0, 1, 0, 0, 0)),

@@ -20,15 +20,17 @@ from .statistics.estimate import Ends, Floats
 from .units import lacking_flags, result_names, unresolved_flags
 
 Counts = Callable[[ScoreRecord], Sequence[float] | None]
-"""A function that returns the counts of a score record; None if it has none.
+"""A function that returns the counts of a score record; None if the record has none.
 
-For a mean the counts are the value times its weight, and the weight.
+To compute a mean, the counts are weight × value and weight.
 """
 
 
 @dataclass(slots=True)
 class Pool:
-    """The counts that a corpus metric sums, such as edits and words, with the outcomes and groups of the answers."""
+    """The counts that a corpus metric adds up, such as edits and words, with the
+    outcomes and groups of the answers.
+    """
 
     counts: "array[float]" = field(default_factory=lambda: array("d"))
     """The counts of all answers in one flat array."""
@@ -147,7 +149,9 @@ class Pool:
         return {**fields_of(everything, flags), "groups": groups}
 
     def _joint_units(self, rows: Sequence[int]) -> list[int] | None:
-        """Return the unit (sample or cluster) of each answer, or None if no two answers share a unit."""
+        """Return the unit (sample or cluster) of each answer. Return None if each
+        answer is a separate unit and there are no clusters.
+        """
         units = [self.units[row] for row in rows]
         has_clusters = any(unit % 2 == 0 for unit in units)
         has_repeats = len(set(units)) < len(units)
@@ -167,9 +171,10 @@ def corpus_result(
 ) -> Result:
     """Return the result of a corpus metric over all answers that have counts. A flag gives the number of the others.
 
-    If `source` is a `Recipe`, it has the formula and the scale. If it is a function, it
-    returns the counts of a mean, whose scale is `ends`. A cluster is one unit. Without
-    clusters a sample is the unit, so that all answers to it stay together.
+    `source` is a `Recipe` with the formula and the scale of the metric. For a mean, it
+    is a function that returns the counts of an answer, and `ends` is the scale.
+    Clusters are left out or resampled as a whole. Without clusters, all answers to a
+    sample stay together.
     """
     recipe: Recipe | None = None
     read: Counts

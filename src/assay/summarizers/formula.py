@@ -144,8 +144,7 @@ class Formula:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Reading | None:
-        """Return how the counts are computed from this scorer's records; None if only
-        another scorer's records have them.
+        """Return how to compute the counts from this scorer's records; None if only another scorer has recorded them.
 
         Raise `UnknownCount` if no scorer has recorded a name.
         """
@@ -246,5 +245,5 @@ class Formula:
 
 
 def _is_first(context: SummaryContext) -> bool:
-    """Return True for the first scorer of the task. A formula of several scorers is computed only for it."""
+    """Return True for the first scorer of the task. Only for this one, a formula of several scorers is computed."""
     return next(iter(context.beside), context.scorer) == context.scorer

@@ -75,7 +75,9 @@ class Grouped:
         metric: str,
         name: str,
     ) -> Callable[[], Iterator[ScoreRecord]]:
-        """Return a function that yields one record for each group with the worst value in the group."""
+        """Return a function that yields one record for each group. The record's value
+        is the worst value in the group.
+        """
 
         def make() -> Iterator[ScoreRecord]:
             for (key, epoch), group in groups.items():

@@ -1,12 +1,12 @@
 """The mean of every metric of a scorer, which a task reports by default.
 
-An answer that could not be read gets the worst value of the scale, 0 for most
-scales. If the worst value is unknown, such answers are left out. Samples without a
-verdict are not in the denominator; `bounds` has the lowest and the highest mean that
-their verdicts could lead to.
+An answer that could not be read gets the worst value of the scale, 0 for most scales.
+If the worst value is unknown, such answers are left out. Samples without a verdict are
+not in the denominator. `bounds` has the lowest and the highest mean that would be
+possible with their verdicts.
 
-Other summarizers create records of groups or questions from the original ones, and
-compute the mean of these.
+Other summarizers turn the records of samples into records of groups or questions, and
+use this module for the mean of these.
 """
 
 import math
@@ -183,7 +183,10 @@ def known_bounds(
     cells: Sequence[float],
     context: SummaryContext,
 ) -> tuple[float, float] | None:
-    """Return the worst and the best value of a metric; `None` if they are unknown, or if a value is outside of them."""
+    """Return the worst and the best possible value of a metric.
+
+    Return None if they are unknown, or if a value in `cells` contradicts them.
+    """
     if context.bounds is None:
         return None
     low, high = context.bounds
@@ -248,7 +251,9 @@ def _cluster_flags(table: Table, units: Units) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Records of groups or questions. Each is created when it is read, to save memory."""
+    """Records that are computed from others, for groups or questions. Each is created
+    when it is read, to save memory.
+    """
 
     make: Callable[[], Iterator[ScoreRecord]]
 

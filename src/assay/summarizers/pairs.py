@@ -31,7 +31,7 @@ COGNITION = (
 @summarizers.register("mme")
 @dataclass(frozen=True, slots=True)
 class Mme:
-    """Accuracy, acc+ and their sum for each category; perception and cognition as the sums over their categories."""
+    """Accuracy, acc+ and their sum for each category. Perception and cognition are the sums over their categories."""
 
     category: str = "category"
     """The tag that names the category."""
@@ -218,7 +218,7 @@ def _reduce(
     units: Sequence[Sequence[float | None]],
     reducer: str,
 ) -> list[float | None]:
-    """Reduce the values of each unit to one value; None if too many of them are missing."""
+    """Reduce the values of each unit to one value; None if missing values leave it undefined."""
     result = []
     for values in units:
         numbers = [value for value in values if value is not None]
@@ -326,8 +326,8 @@ def _share_all_right(
 ) -> Result:
     """Return the share of groups whose samples are all right.
 
-    `by` has the tags that identify a group; with None each sample is a group. `unit`
-    has the tags that identify the units that are resampled as a whole.
+    `by` are the tags that identify a group; with None each sample is a group. `unit`
+    are the tags that identify what is resampled as a whole.
     """
     members: dict[tuple[str, ...], list[ScoreRecord]] = {}
     for record in records:

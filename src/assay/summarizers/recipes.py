@@ -1,10 +1,11 @@
 """Recipes: how a corpus metric is computed from the counts of its samples, and how counts are read from a record.
 
-A recipe contains the name of a formula, and the entries of `details` that it sums. With
-it, two runs can be compared on the same samples long after they were summarized:
-`{"formula": "ratio", "counts": [["S", "D", "I"], ["N"]]}` is a word error rate.
+A recipe contains the name of a formula, and the entries of `details` that are added up:
+`{"formula": "ratio", "counts": [["S", "D", "I"], ["N"]]}` is a word error rate. It is
+stored with the result, so that two runs can be compared on the same samples long after
+they were summarized.
 
-The name `is_correct` is a value or a detail of the record's own scorer;
+A name such as `is_correct` is a value or a detail of the record's own scorer;
 `judge.is_correct` also names the scorer.
 """
 
@@ -130,10 +131,12 @@ SCALES: Mapping[str, Ends] = {
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the counts of a user's formula are computed from a record: by expressions of its values and details."""
+    """How the counts of a user's formula are computed from a record: with expressions
+    of the record's values and details.
+    """
 
     unread: float | None = 0.0
-    """The value of names that an unreadable answer lacks; with None the answer is left out."""
+    """The value to use for names that are missing from an unreadable answer. If None, the answer is left out."""
     is_joint: bool = False
     """True if the counts come from several scorers of the task."""
 
@@ -157,7 +160,9 @@ class Reading:
         return total
 
     def _number(self, record: ScoreRecord, name: str) -> object:
-        """Return the value with this name from a record; `unread` if an unreadable answer lacks it."""
+        """Return the value with this name from a record; `unread` if the answer could
+        not be read and has no such value.
+        """
         number = number_named(record, name)
         if number is not None:
             return number

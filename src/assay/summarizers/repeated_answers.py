@@ -39,7 +39,7 @@ class _Answers:
     judged: int = 0
     lost: int = 0
     lost_as: str = Outcome.MODEL_ERROR.value
-    """The outcome of the first answer without a verdict."""
+    """Why an answer to the question has no verdict: the outcome of the first such answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _questions(
     metrics: Iterable[str],
     right_at: float,
 ) -> dict[str, dict[str, _Answers]]:
-    """Count right, judged and missing answers of each question, by metric."""
+    """Count the right, judged and missing answers to each question, for each metric."""
     counts: dict[str, dict[str, _Answers]] = {metric: {} for metric in metrics}
     for record in attempts:
         for metric, questions in counts.items():
@@ -265,7 +265,7 @@ def _majority_verdict(
     metric: str,
     name: str,
 ) -> ScoreRecord:
-    """Return a record whose value is the mean verdict on the answers with the most votes."""
+    """Return the record of a question for the majority: the mean verdict on the answers with the most votes."""
     value_lists = []
     for answer in vote.leaders():
         verdicts = vote.verdicts[answer]

@@ -1,8 +1,9 @@
 """The score records of one scorer as columns, read in one pass with a few bytes for each record.
 
-Cells of a column are numbers. `NO_VALUE` marks a metric that a sample does not have.
-`UNKNOWN` marks an expected value that is missing and, once outcomes are applied, the
-samples that are left out of the denominator.
+The values in a column are numbers, two of them with a special meaning. `NO_VALUE` marks
+a metric that a sample does not have. `UNKNOWN` marks a value that is expected but
+missing. It also marks samples that are left out of the denominator once outcomes are
+applied.
 """
 
 import math
@@ -62,7 +63,7 @@ class Table:
         return max(self.samples, default=-1) + 1
 
     def weights_of(self, rows: Sequence[int]) -> list[float] | None:
-        """Return the weight of each of the given rows; `None` if all rows have the same weight."""
+        """Return the weights of the given rows; `None` if the table has no weights."""
         weights = self.weights
         if weights is None:
             return None
@@ -76,10 +77,11 @@ class Table:
         return counts
 
     def names(self, otherwise: str) -> list[str]:
-        """Return the metric names of scored answers, or else those of all answers, or else `otherwise`.
+        """Return the names of the metrics with a value in a scored answer.
 
-        A scorer with several named values uses only its own name for an answer that it
-        could not read.
+        If there are none, return the names in all answers, or `otherwise` without any.
+        For an answer that it could not read, a scorer with several metrics may only use
+        its own name.
         """
         if len(self.metrics) < 2:
             return list(self.metrics) or [otherwise]
@@ -110,9 +112,9 @@ class Table:
         name: str,
         zero: float | None,
     ) -> "array[float]":
-        """Return the column of a metric in which an answer that could not be read has the value `zero`.
+        """Return the column of a metric, in which an answer that could not be read has the value `zero`.
 
-        A scorer with several metrics may be able to compute only some of them from such
+        A scorer with several metrics may be able to compute some of them even for such
         an answer. So a value other than 0 is kept.
         """
         counted = UNKNOWN if zero is None else zero
@@ -141,8 +143,9 @@ class Table:
         name: str,
         column: "array[float]",
     ) -> None:
-        """Correct unreadable rows in `done`: keep the metric's own value, or no value
-        if only other metrics have one.
+        """Correct the values of unreadable answers in `done`. The metric's own value is kept.
+
+        If only other metrics have a value for such an answer, this metric gets none.
         """
         others = [self.metrics[other] for other in self.names(name) if other != name]
         zero = [outcome in COUNTED_AS_ZERO for outcome in self.outcome_names]
@@ -159,7 +162,11 @@ class Table:
 
 
 def vote_of(record: ScoreRecord) -> str | None:
-    """Return the answer that a record votes for: the letter that the chosen option had before options were shuffled."""
+    """Return the answer for which a record votes.
+
+    If the options were shuffled, this is the letter of the chosen option before the
+    shuffle.
+    """
     original: str | None = record.details.get(ORIGINAL_LETTER)
     return original or record.answer
 
@@ -177,7 +184,7 @@ def _read(
     *,
     with_samples: bool,
 ) -> Table | None:
-    """Read the records in one pass; return `None` if a sample has several rows but `with_samples` is False."""
+    """Read the records in one pass. Return None if a sample has several rows and `with_samples` is False."""
     metrics: dict[str, array[float]] = {}
     outcomes = array("B")
     tags = array("L")
@@ -267,7 +274,7 @@ def _alone(
     samples: "array[int] | None",
     first: int,
 ) -> "array[int]":
-    """Give each sample without a cluster a separate cluster number, from `first` on."""
+    """Give each sample without a cluster its own cluster number, counting from `first`."""
     for row, code in enumerate(clusters):
         if code < 0:
             clusters[row] = first + (row if samples is None else samples[row])

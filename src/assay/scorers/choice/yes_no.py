@@ -43,7 +43,7 @@ class YesNo:
 
     - `words`: exactly one of the two words occurs (MME and POPE in VLMEvalKit).
     - `substring`: one of them occurs, perhaps inside a word: `Nothing` is no
-    (VLMEvalKit in 2023).
+      (VLMEvalKit in 2023).
     - `pope_official`: no if the first sentence has no, No or not, otherwise always yes.
     - `mme_official`: one of the words is in the first four letters.
     - `lmms_eval`: the answer is only that word, as in lmms-eval's POPE.

@@ -128,7 +128,9 @@ def _nominal_distance(x: object, y: object) -> float:
 
 
 def _ordinal_distance(totals: Counter[Any]) -> Callable[[Any, Any], float]:
-    """Return Krippendorff's ordinal distance: the square of the number of given ratings between two values."""
+    """Return Krippendorff's ordinal distance between two values: the square of the
+    number of ratings given between them.
+    """
     ranks: dict[Any, float] = {}
     below = 0
     for value in sorted(totals):
@@ -155,7 +157,7 @@ class PairwiseFold:
     win_rate: float
     """The number of wins plus half the ties, divided by the number of pairs."""
     flat_win_rate: float
-    """The win rate if each order is treated as a separate verdict. It is shown only for comparison."""
+    """The win rate if the verdicts of the two orders are counted separately. It is shown only for comparison."""
     position_consistency: float
     """The share of pairs with the same verdict in both orders."""
     first_position_share: float | None

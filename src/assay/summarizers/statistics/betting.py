@@ -1,8 +1,8 @@
 """The betting confidence sequence: a mean of bounded scores with an interval that is valid at every check.
 
-For each possible mean (candidate), two gamblers bet on every score: one that it is
-above the candidate, one that it is below. A candidate that makes a gambler rich (half
-the capital grows 1 / alpha times) is excluded permanently. Each gambler divides the
+Every possible mean is a candidate. Two gamblers bet on every score: one that it is
+above the candidate, one that it is below. If a gambler becomes rich (half the capital
+grows 1 / alpha times), the candidate is excluded permanently. Each gambler divides the
 capital among bets of many sizes. One of them is near the best size, so the interval is
 nearly as narrow as possible at every number of samples. It is valid from the first
 sample on, whatever the distribution of the scores, but it needs known bounds. See
@@ -27,7 +27,7 @@ GRID = 2000
 """The number of steps between the candidate means on the scale. Interval ends are rounded outwards to candidates."""
 _BETS = 12
 _SMALLEST, _LARGEST = 0.004, 0.95
-"""The range of bet sizes, as shares of the largest bet that cannot ruin a gambler."""
+"""The range of bet sizes, as fractions of the largest bet that a gambler can always afford to lose."""
 
 
 class BettingSequence:
@@ -103,9 +103,7 @@ class BettingSequence:
             self._down = self._down[:, inside]
 
     def _is_rich(self, capital: "NDArray[np.float64]") -> "NDArray[np.intp]":
-        """Return, for each candidate mean, whether a gambler's capital (the sum over
-        all bets) has grown enough to exclude it.
-        """
+        """Return the indexes of the candidate means against which a gambler has become rich enough to exclude them."""
         import numpy as np
 
         largest = capital.max(axis=0)

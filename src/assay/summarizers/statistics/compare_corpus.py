@@ -1,9 +1,9 @@
 """Compare two models by a metric of the whole corpus, such as two error rates or two BLEU scores.
 
-The interval and p of the difference come from the jackknife: both metrics are computed
-again without each sample (or cluster) in turn, and Student's t is applied to the
+The interval and p of the difference come from the jackknife: each sample (or cluster)
+is left out in turn, both metrics are computed again, and Student's t is applied to the
 differences. The paired bootstrap, which papers report, is given in addition. With few
-samples its intervals cover less than their level.
+samples, its intervals cover the true value less often than their level promises.
 """
 
 import math
@@ -91,8 +91,9 @@ def _paired_bootstrap(
 ) -> PairedBootstrap | None:
     """Return a bootstrap interval of the difference between two corpus scores, and its p value.
 
-    `size`, the larger score, is the scale for rounding. Return `None` if more than one draw in twenty has no value, or
-    if all draws are equal except for rounding.
+    `size`, the larger score, determines which differences are mere rounding errors.
+    Return None if more than one draw in twenty has no value, or if all draws are equal
+    except for rounding.
     """
     import numpy as np
 
@@ -124,9 +125,10 @@ def _difference(
     level: float,
     size: float,
 ) -> Estimate:
-    """Return the difference of two corpus scores with its jackknife t interval.
+    """Return the difference of two corpus scores, with an interval from the jackknife and Student's t.
 
-    `size`, the larger score, is the scale for rounding.
+    A spread that is tiny compared with `size`, the larger of the two scores, is treated
+    as a rounding error.
     """
     import numpy as np
 

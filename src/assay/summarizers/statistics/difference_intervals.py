@@ -25,7 +25,7 @@ class PairedBootstrap:
     low: float
     high: float
     p: float
-    """The p value: twice the share of draws on the side of 0 that has fewer of them, with at least one draw."""
+    """The p value from the share of draws below and above 0: twice the smaller share, counting at least one draw."""
     resamples: int
 
 
@@ -40,10 +40,10 @@ class Comparison:
     an interval cut to possible values.
     """
     p: float
-    """The p value of the difference. It is below 1 - level exactly if the interval excludes 0."""
+    """The p value of the difference. If and only if the interval excludes 0, it is below 1 - level."""
     test: str
     wins: int
-    """The number of samples on which the first model, `a`, scored higher."""
+    """The number of samples on which the first model, `a`, scored higher than the second."""
     losses: int
     n: int
     only_a: int
@@ -53,7 +53,7 @@ class Comparison:
 
     @property
     def overlap(self) -> float:
-        """The share of common samples among all samples of either model."""
+        """The share of samples that both models have, among all samples that either has."""
         return self.n / (self.n + self.only_a + self.only_b)
 
 
@@ -145,7 +145,8 @@ def _widest(
 ) -> Ends | None:
     """Return the lowest and highest possible difference of two scores.
 
-    Return `None` if the scale is not known, or a score is outside of it.
+    Return None if the bounds of the score are not known, or if a score is outside of
+    them.
     """
     if bounds is None or not all(
         bounds[0] <= score <= bounds[1] for score in (*first, *second)

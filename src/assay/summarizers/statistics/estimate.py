@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CORRELATION = 0.2
-"""The correlation of samples within a cluster that is assumed while no spread between clusters has been observed."""
+"""The assumed correlation of samples within a cluster, used while the clusters show no spread."""
 UNEQUAL_CORRELATION = 0.5
 """The correlation added to `CORRELATION` for clusters of extremely unequal size,
 because then a few large ones decide.
@@ -41,7 +41,9 @@ def cluster_sums(
     values: Sequence[float],
     codes: Sequence[int],
 ) -> list[float]:
-    """Return the sum of the values in each cluster. It is identical to the last bit for any order of the samples."""
+    """Return the sum of the values in each cluster. The order of the samples never
+    changes the result, not even by rounding.
+    """
     members: list[list[float]] = [[] for _ in range(max(codes) + 1)]
     for value, code in zip(values, codes, strict=True):
         members[code].append(value)
@@ -57,15 +59,17 @@ def kish_size(weights: Sequence[float]) -> float:
 def effective_clusters(sizes: Sequence[float]) -> float:
     """Return the effective number of clusters (Carter, Schnepel and Steigerwald 2017).
 
-    A cluster of m samples adds m (1 + (m - 1) rho) to the variance of the mean; rho is
-    `CORRELATION`. The result is the number of equal clusters from which the variance
-    would be known equally well.
+    A cluster of m samples adds m (1 + (m - 1) rho) to the variance of the sum; rho is
+    `CORRELATION`. The result is the number of clusters of equal size that would give an
+    equally certain estimate of the variance.
     """
     return kish_size(expected_variances(sizes))
 
 
 def expected_variances(sizes: Sequence[float]) -> list[float]:
-    """Return how much a cluster of each size adds to the variance of a sum, if samples correlate by `CORRELATION`."""
+    """Return the variance that a cluster of each size adds to a sum, if its samples
+    have the correlation `CORRELATION`.
+    """
     return [size * (1 + (size - 1) * CORRELATION) for size in sizes]
 
 
@@ -112,7 +116,8 @@ FEWEST_EFFECTIVE_CLUSTERS = 7
 """The effective number of clusters of unequal size below which an interval is flagged."""
 
 RARE_SHARE = 0.3
-"""The share of a value on an open scale above which a single sample or cluster is flagged.
+"""Limit for the share of a value that comes from a single sample or cluster, on an open
+scale. A larger share is flagged.
 
 Another such sample could double the value, as one endless transcript in 100 recordings
 does with an error rate (docs/development/coverage.md has the figures).
@@ -133,19 +138,19 @@ class Spread:
     variance: float
     """The square of the standard error, corrected for large clusters."""
     base: float
-    """The effective number of samples if all were independent."""
+    """The effective number of samples, if samples within a cluster were independent."""
     prior: float = 1.0
     """The variance assumed while no spread has been observed, relative to the variance of right-or-wrong trials."""
     seen: float = 0.0
-    """The effective number of samples or clusters from which the variance is computed:
-    lower if their shares are unequal.
+    """The effective number of samples or clusters from which the variance is computed.
+    It is lower if few cause most of the spread.
     """
     df: float = 1.0
     """Degrees of freedom of the variance."""
     unseen: float = 0.5
     """The number of pseudo-observations with the prior variance, in addition to the `seen` real ones."""
     skew: float = 0.0
-    """Skewness of the estimate's distribution: the third moment of its samples' contributions."""
+    """Skewness of the distribution of the estimate, from the third moments of the samples' contributions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,14 +39,14 @@ ONE_SAMPLE = "one sample"
 ONE_CLUSTER = "one cluster"
 UNIT: Ends = (0.0, 1.0)
 UNSEEN_SAMPLES = 1.25
-"""Pseudo-observations with the largest possible variance that are added to a mean of graded scores.
+"""How many imagined observations with the largest possible variance are added to a mean of graded scores.
 
-Scores that were all low so far (such as pass^k) may still contain a 1. The number was
-found by simulation (bench/coverage.py); with half a pseudo-observation the intervals
-cover 90 to 92 % in this case.
+If all scores so far are low (as with pass^k), there may still be a 1 to come. The
+number was found by simulation (bench/coverage.py); with half an observation, the
+intervals cover 90 to 92 % in this case.
 """
 UNSEEN_CLUSTERS = 0.5
-"""Pseudo-observations for a mean over clusters of equal size. Their prior variance assumes correlated samples."""
+"""The same for a mean over clusters of equal size. The assumed variance allows for correlated samples."""
 _ROUNDING = 1e-12
 
 
@@ -62,9 +62,8 @@ def without_spread(
     ends: Ends | None,
     level: float,
 ) -> Estimate:
-    """Return the estimate of a mean whose samples or clusters are all equal.
-
-    It has an interval if the scale has ends.
+    """Return the estimate of a mean if all samples or clusters are equal. It has an
+    interval only if the scale has ends.
     """
     if not _has_scale(value, ends):
         method = f"n/a: {NO_SPREAD}"
@@ -172,9 +171,10 @@ def proportion(
 
 
 def _units_of_share(right: int, wrong: int) -> float:
-    """Return `seen_units` for the residuals of a share, in closed form.
+    """Return the result of `seen_units` for a share, by a direct formula.
 
-    There are `right` residuals of size wrong / n, and `wrong` residuals of size right / n.
+    The residuals of a share are wrong / n for each of `right` samples, and right / n
+    for each of `wrong` samples.
     """
     n = right + wrong
     fourth_powers = right * wrong**4 + wrong * right**4
@@ -256,7 +256,9 @@ def _leverage_corrected(
     sizes: Sequence[float],
     n: int,
 ) -> float:
-    """Return the CR2 variance of a mean over clusters: each squared sum is divided by 1 minus the cluster's share."""
+    """Return the CR2 variance of a mean over clusters. It divides each squared sum by 1
+    minus the cluster's share of samples.
+    """
     terms = []
     for square, size in zip(squares, sizes, strict=True):
         terms.append(square / (1 - size / n))

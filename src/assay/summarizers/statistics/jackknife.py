@@ -1,9 +1,9 @@
 """Jackknife intervals of corpus metrics and of ratios of sums: each sample (or cluster) is left out in turn.
 
-A metric is a function of column sums (errors and words for WER, n-gram counts for
-BLEU), so a unit is left out by subtracting its counts instead of scoring again. The
-result is exact and deterministic, and needs one pass over the units. If the sizes of
-strata (tasks, groups) are fixed, their variances are added up.
+A metric is a function of column sums: errors and words for WER, n-gram counts for BLEU.
+To leave out a sample or cluster, its counts are subtracted; nothing is scored again.
+The result is exact and deterministic, and needs one pass over the data. Samples may be
+in strata (tasks, groups) of fixed size. Then the variances of the strata are added up.
 """
 
 import math
@@ -60,11 +60,12 @@ def jackknife(
     """Return `function` of the column sums of `statistics` (n samples x d), with its jackknife interval.
 
     `function` takes many rows of d sums at once and returns one value for each. For a
-    mean over tasks, give each task its own columns, and its name as stratum. `ends` are
-    those of the metric: (0, 100) for BLEU, `POSITIVE` for an error rate. The interval
-    is then Student's t on the logit or logarithm. There is none if all units are alike,
-    if a stratum has one unit, or if the value is undefined when one of them is left
-    out.
+    mean over tasks, give each task its own columns, and its name as stratum. `ends` is
+    the scale of the metric: (0, 100) for BLEU, `POSITIVE` for an error rate. With
+    `ends`, the interval is Student's t on the logit or logarithm.
+
+    There is no interval if all units (samples or clusters) are equal, if a stratum has
+    only one, or if the value is undefined without one of them.
     """
     import numpy as np
 
@@ -120,7 +121,7 @@ def jackknife_spread(
 ) -> Spread:
     """Return the spread of a value: its variance, degrees of freedom and skewness.
 
-    They are computed from the values without each unit.
+    `without` has the values that result if each sample or cluster is left out.
     """
     import numpy as np
 
@@ -187,7 +188,7 @@ def _share_of_counted(
     clusters: Sequence[Hashable] | None,
     level: float,
 ) -> Estimate:
-    """Return the share of ones among the rows whose denominator is 1."""
+    """Return the share of ones among the rows that count, whose denominator is 1 and not 0."""
     counted = table[:, 1] != 0
     keys = None
     if clusters is not None:
@@ -272,7 +273,7 @@ def unit_sums(
     clusters: Sequence[Hashable] | None,
     strata: Sequence[Hashable] | None,
 ) -> "tuple[Floats, NDArray[np.intp]]":
-    """Return the counts of the units that are left out as a whole (samples or clusters), and the stratum of each."""
+    """Return the counts of each unit (sample or cluster) that is left out as a whole, and its stratum."""
     import numpy as np
 
     n = len(table)
@@ -294,9 +295,8 @@ def _open_scale(
     table: "Floats",
     ends: Ends | None,
 ) -> Ends | None:
-    """Return the open scale that starts at the low end.
-
-    Return None if a row is below it, because it would have no logarithm.
+    """Return `ends`, a scale that is open upwards. Return None if a row is below its
+    low end and so has no logarithm.
     """
     if ends is None or (table[:, 0] < ends[0] * table[:, 1]).any():
         return None

@@ -21,7 +21,10 @@ def mcnemar(
     b: int,
     c: int,
 ) -> float:
-    """Return McNemar's mid-p if only the first model got b samples right, and only the second got c samples right."""
+    """Return McNemar's mid-p value.
+
+    `b` samples were right only with the first model, `c` only with the second.
+    """
     if b < 0 or c < 0:
         raise ValueError(f"counts of pairs cannot be negative, got {b} and {c}")
     n = b + c
@@ -113,7 +116,7 @@ def _scaling(
     wins: int,
     losses: int,
 ) -> float:
-    """Return the factor that makes the score statistic at a difference of 0 agree with the mid-p."""
+    """Return the factor for the score statistic that makes its p value at a difference of 0 equal to the mid-p."""
     if wins == losses:
         return 1.0
     p = mcnemar(wins, losses)
@@ -129,7 +132,7 @@ def _bound(
     n: int,
     quantile: float,
 ) -> float:
-    """Return the lowest difference that the test does not reject, which is the lower end of the interval."""
+    """Return the lower end of the interval: the lowest difference that the test does not reject."""
     low = -1.0
     high = (wins - losses) / n
     for _ in range(200):
@@ -149,10 +152,10 @@ def _score(
     n: int,
     difference: float,
 ) -> float:
-    """Return the number of standard errors by which the observed difference is above `difference` (Tango 1998).
+    """Return how many standard errors the observed difference is above `difference` (Tango 1998).
 
-    The standard error is computed for this `difference`, with the most likely share of
-    losses.
+    The standard error is the one that holds if `difference` is true. It uses the most
+    likely share of losses in this case.
     """
     share = _likeliest_losses(wins, losses, n, difference)
     spread = difference * (1 - difference)

@@ -157,10 +157,7 @@ def _first(
     reaches: Callable[[int], bool],
     start: int,
 ) -> int:
-    """Return the smallest n at which `reaches` becomes True.
-
-    Near that n the power may decrease a little as n increases.
-    """
+    """Return the smallest n for which `reaches` is True. Near this n, the power may decrease a little as n grows."""
     low = high = start
     while not reaches(high):
         low = high
@@ -220,7 +217,7 @@ def _least(
     shows: Callable[[float], bool],
     high: float,
 ) -> float:
-    """Return the smallest number up to `high` for which `shows` is True, to 9 digits."""
+    """Return the smallest number up to `high` for which `shows` is True, with a relative error of 1e-9."""
     low = 0.0
     while high - low > 1e-9 * max(1.0, high):
         middle = (low + high) / 2
@@ -282,10 +279,10 @@ def deciding_size(
     *,
     power: float = 0.8,
 ) -> int | None:
-    """Estimate the number of samples that would decide with the given power if the value stays the same.
+    """Estimate how many samples would decide with the given power, if the value stays the same.
 
     Return None if no number of samples would. If no spread was observed, the width of
-    the interval decreases with the number of samples, not with its square root.
+    the interval is assumed to shrink with 1/n instead of 1/√n.
     """
     margin = abs(value - limit)
     if value > limit:

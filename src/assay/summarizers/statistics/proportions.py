@@ -14,7 +14,7 @@ from .estimate import Ends
 
 EXACT_BELOW = 64
 _NEAR_END = 0.7
-"""The error rate of the exact bound near 0 or 1, as a share of 1 - level. It was chosen by computing the coverage."""
+"""The error rate of the exact bound near 0 or 1, divided by 1 - level. It was chosen by computing the coverage."""
 _NEAR_COUNT = 40
 """The largest number of successes or failures for which the exact bound is used.
 
@@ -39,7 +39,7 @@ def score_limits(
     n: float,
     quantile: float,
 ) -> tuple[float, float]:
-    """Return Wilson's limits: the shares whose distance from the observed one is `quantile` standard errors."""
+    """Return Wilson's limits: the two shares that are exactly `quantile` standard errors from the observed share."""
     push = quantile * quantile / n
     centre = (share + push / 2) / (1 + push)
     half = math.sqrt(share * (1 - share) * push + push * push / 4) / (1 + push)
@@ -104,10 +104,10 @@ def unseen_spread(
 ) -> tuple[float, float]:
     """Return an interval for a mean if every trial gave `value`.
 
-    Other values may exist. Their share is at most Clopper and Pearson's upper bound for
-    0 of `trials`. The ends of the interval are the means if all of these other values
-    are at one end of the scale. If `value` itself is at an end, the interval is Clopper
-    and Pearson's.
+    Other values may still exist. Their share is at most Clopper and Pearson's upper
+    bound for 0 of `trials`. The ends of the interval are the means if all other values
+    were at the low end, or all at the high end, of the scale. If `value` itself is at
+    an end, the interval is Clopper and Pearson's.
     """
     share = clopper_pearson(0, trials, level)[1]
     return value - share * (value - ends[0]), value + share * (ends[1] - value)
