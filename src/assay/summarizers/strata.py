@@ -36,12 +36,15 @@ from .statistics.estimate import Ends, Floats
 from .units import reducer_flags, result_names, unresolved_flags, values_by_sample
 
 Row = tuple[str, Hashable, Sequence[float]]
-"""A group, the unit (sample or cluster) that is resampled as a whole, and the counts of that unit."""
+"""The counts of one unit: the name of its group, the unit (sample or cluster), and the counts.
+
+A unit is resampled as a whole.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """A function that returns the value of one metric in a score record."""
+    """Callable that returns the value of one metric in a score record."""
 
     unread: float | None
     """The value of an unreadable answer; None if the worst value is unknown."""
@@ -81,10 +84,10 @@ class Counting:
 
 
 class OneEach:
-    """A function that counts each sample once in a sum over samples, however many answers it has.
+    """Callable for sums over samples in which each sample counts once, however many answers it has.
 
-    The first answer to a sample has the value to which all its answers were reduced. The
-    other answers are ignored.
+    The sample's answers are reduced to one value. It is assigned to the first answer,
+    and the other answers are ignored.
     """
 
     def __init__(
@@ -106,7 +109,10 @@ class OneEach:
         """A flag that names the reducer of repeats, unless it is the mean."""
 
     def __call__(self, record: ScoreRecord) -> tuple[float, float] | None:
-        """Return the value times its weight, and the weight (usually 1); None for an answer that is left out."""
+        """Return weight × value and weight (usually 1) for an answer; zeros for a later answer to the same sample.
+
+        Return None for an answer that is left out.
+        """
         id = record.id
         if id not in self._values or self._counted(record) is None:
             return None
@@ -120,7 +126,7 @@ class OneEach:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The descriptive fields of a result: its metric, groups, flags and details, without value and interval."""
+    """The descriptive fields of a result, excluding its value and interval."""
 
     metric: str
     groups: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -139,12 +145,12 @@ def grouped_result(
     ends: Ends | None = None,
     estimator: Callable[[Sequence[Row]], Estimate] | None = None,
 ) -> Result:
-    """Return the value of `formula` over the sums of each group, with its interval.
+    """Apply `formula` to the sums of each group, and return the value with its interval.
 
-    `formula` gets, for each group, many rows of sums at once and returns one value for
-    each. `counted` has the records to use; by default it is computed from
-    `records`. The interval is the jackknife's between `ends`, unless `estimator`
-    computes a better one.
+    `formula` gets, for each group, many rows of sums at once, and returns one value for
+    each row. `counted` are the records to use; by default they are computed from
+    `records`. The interval is from the jackknife, limited to `ends`. If `estimator` is
+    given, it computes value and interval instead.
     """
     counted = counted or Counting.of(records, context)
     outcomes = Counter(record.outcome for record in records)
@@ -239,7 +245,7 @@ def scale_of(
     rows: Sequence[Row],
     context: SummaryContext,
 ) -> Ends | None:
-    """Return the scorer's bounds; None if they are unknown or if the mean value of a row is outside of them."""
+    """Return the scorer's bounds; None if they are unknown, or if the mean of a row is outside of them."""
     if context.bounds is None:
         return None
     low, high = context.bounds
@@ -290,7 +296,9 @@ def expected_of(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> int | None:
-    """Return the expected number of samples for `members`: all expected samples without those of other records."""
+    """Return how many samples are expected for `members`: all that the run expects,
+    minus those of the other records.
+    """
     if context.n_expected is None:
         return None
     return context.n_expected - len(
@@ -310,7 +318,7 @@ def _side_by_side(
     names: Sequence[str],
     width: int,
 ) -> "Floats":
-    """Return a matrix with the counts of each row in the columns of its group, and zeros in the other columns."""
+    """Return a matrix in which each group has its own columns. A row has its counts there, and zeros elsewhere."""
     import numpy as np
 
     first_column = {}
@@ -481,7 +489,7 @@ def _flags(
     strange: Sequence[str],
     by: str,
 ) -> list[str]:
-    """Return a flag for groups of the protocol that do not occur, and one for unknown groups."""
+    """Return a flag for groups of the protocol that are missing, and one for groups that it does not have."""
     flags = []
     if absent:
         names = ", ".join(absent)

@@ -46,9 +46,9 @@ def chrf(
 def corpus_bleu_from(sums: "Floats") -> "Floats":
     """Return the BLEU of each row of sums: hypothesis length, reference length, four matches, four totals.
 
-    An order without a match is smoothed as in sacreBLEU: it is treated as 1/2, 1/4, … of a
-    match. Without any match, or without n-grams of the highest order, the score is 0 by
-    definition.
+    As in sacreBLEU, an order of n-grams without a match counts as 1/2, 1/4, … of a
+    match. If nothing matches at all, or if there are no n-grams of the highest order,
+    the score is 0 by definition.
     """
     import numpy as np
 
@@ -87,7 +87,7 @@ def corpus_chrf_from(sums: "Floats", beta: int = 2) -> "Floats":
     orders = np.maximum(is_used.sum(axis=1), 1)
 
     def mean_share(totals: "Floats") -> "Floats":
-        """Return the share of the n-grams in `totals` that are shared, averaged over the orders of n-grams."""
+        """Divide the shared n-grams by `totals` for each order, and return the mean over the orders."""
         shares = np.where(is_used, shared / np.maximum(totals, 1), 0.0)
         return np.asarray(shares.sum(axis=1) / orders, float)
 
@@ -165,9 +165,10 @@ def meteor(
 def corpus_meteor_from(sums: "Floats") -> "Floats":
     """Return the METEOR of each row of sums.
 
-    A row has the words and the function words of both sides; for each of the four
-    stages, the content words and the function words matched on both sides; the number
-    of chunks; the words matched on both sides.
+    A row has the numbers of words and of function words on both sides. Then follow, for
+    each of the four stages, the matched content words and matched function words on
+    both sides. At the end are the number of chunks, and the numbers of matched words on
+    both sides.
     """
     import numpy as np
 
@@ -198,7 +199,7 @@ def corpus_meteor_from(sums: "Floats") -> "Floats":
 
 
 def meteor_of(rows: "Floats") -> float:
-    """Return METEOR over several segments from their counts, for conformance tests."""
+    """Return METEOR over several samples, computed from their counts. Conformance tests use it."""
     return float(corpus_meteor_from(rows.sum(axis=0, keepdims=True))[0])
 
 

@@ -18,7 +18,7 @@ _SIGNS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.
 @summarizers.register("threshold")
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The share of values that reach the threshold `bar`, and in addition their mean."""
+    """The share of values that reach the threshold `bar`. Their mean is reported as well."""
 
     bar: float
     inclusive: bool = True
@@ -55,10 +55,10 @@ class Threshold:
 @summarizers.register("rescaled")
 @dataclass(frozen=True, slots=True)
 class Rescaled:
-    """The mean of values that are mapped from the range `low … high` to `0 … to`, with an exponent.
+    """The mean of rescaled values.
 
-    A value becomes `to * ((value - low) / (high - low)) ** power`. An answer that could
-    not be read has the value 0.
+    The range `low … high` is mapped to `0 … to`: a value becomes `to * ((value - low) /
+    (high - low)) ** power`. An answer that could not be read has the value 0.
     """
 
     low: float = 0.0
@@ -80,7 +80,7 @@ class Rescaled:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield one result for each metric, with the label added to its name if there is one."""
+        """Yield one result for each metric. If there is a label, it is added to the name of the metric."""
         table = read_table(records)
         for metric in table.names(context.scorer):
             scale = replace(
@@ -125,9 +125,7 @@ def with_metric(
     name: str,
     change: Callable[[float], float],
 ) -> Table:
-    """Return the table with one metric renamed to `name`, and the function `change`
-    applied to its values in scored rows.
-    """
+    """Return the table with one metric renamed to `name`. `change` is applied to the metric's value in scored rows."""
     cells = array("d")
     others = {}
     for other, column in table.metrics.items():

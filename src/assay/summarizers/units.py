@@ -1,7 +1,7 @@
-"""The units of a mean: one value for each sample, to which its answers were reduced.
+"""The units of a mean: one value for each sample, after its answers were reduced to one.
 
-A sample without a value for any answer is unresolved. In the worst and the best case of
-the mean, unresolved samples have the worst or the best value.
+A sample whose answers all lack a value is unresolved. In the worst case of the mean,
+unresolved samples have the worst value, and in the best case the best value.
 """
 
 import math
@@ -34,7 +34,7 @@ SHOW_BOUNDS_ABOVE, FLAG_ABOVE = 0.01, 0.05
 
 OUTSIDE = "outside its bounds"
 ROUNDING = 1e-9
-"""The amount by which a computed value may be outside its bounds because of rounding."""
+"""How far a computed value may be outside its bounds before it counts as more than a rounding error."""
 
 
 @dataclass(slots=True)
@@ -45,14 +45,16 @@ class Units:
 
     values: Sequence[float]
     rows: Sequence[int]
-    """For each value, the index of a row of the table with its tags and cluster."""
+    """For each value, the index of one of its sample's rows in the table. This row has
+    the sample's tags and cluster.
+    """
     unresolved: int
     answers: int
-    """The number of rows that have a value or should have one. `unresolved_share` is relative to it."""
+    """The number of rows that should have a value. `unresolved_share` is the part of them that has none."""
     worst: float | None = None
     best: float | None = None
     repeats: Sequence[Sequence[float]] = field(default_factory=tuple)
-    """For samples with several epochs, the values that were reduced to one."""
+    """The values of each sample before they were reduced to one, if samples have several epochs."""
     tied: int = 0
 
     @property
@@ -71,9 +73,10 @@ def units_of(
     *,
     metric: str,
 ) -> Units:
-    """Reduce a column of a metric, with one cell per answer, to one value per sample.
+    """Reduce a column of a metric, with one value per answer, to one value per sample.
 
-    Outcomes must already be applied to `cells`. `bounds` are the worst and the best value of the metric.
+    Outcomes must already be applied to `cells`. `bounds` are the worst and the best
+    value of the metric.
     """
     if table.samples is not None:
         return _reduce_samples(table, cells, reducer, bounds, metric)
@@ -117,7 +120,7 @@ def _reduce_samples(
     bounds: tuple[float, float] | None,
     metric: str,
 ) -> Units:
-    """Return one value for each sample from the answers of all its epochs."""
+    """Reduce the answers of all epochs to one value for each sample."""
     assert table.samples is not None
     answers_of: list[list[float]] = [[] for _ in range(table.n_samples)]
     ballots_of: list[list[Hashable | None]] = [[] for _ in answers_of]
@@ -178,10 +181,11 @@ def ballot_of(
     outcome: str,
     value: float,
 ) -> Hashable | None:
-    """Return the answer for which a record votes under `majority`; None for an abstention.
+    """Return the answer for which a record votes under `majority`; None if it does not vote.
 
-    It is the answer that the scorer read. An answer that could not be read does not
-    vote. If the scorer reads no answer, equal values are treated as equal answers.
+    The record votes for the answer that the scorer read. If an answer could not be
+    read, it has no vote. If the scorer does not record what it read, equal values count
+    as equal answers.
     """
     if answer is not None:
         return answer
@@ -205,7 +209,7 @@ def _with_lost(
     end: float,
     reducer: str,
 ) -> float:
-    """Return the value nearest to `end` that the sample could reach if its missing answers were known."""
+    """Return the value that the sample would have if its missing answers brought it as near to `end` as possible."""
     if reducer != "majority" or not lost:
         votes = None if lost else ballots
         return reduce_repeats([*answers, *[end] * lost], reducer, votes).value
@@ -315,8 +319,8 @@ def _epoch_details(
 
 
 def failure_flags(share: float) -> tuple[str, ...]:
-    """Return the flags for samples without a verdict: their share above 1 %, and a
-    warning about the result above 5 %.
+    """Return the flags for a share of samples without a verdict. Above 1 % it is
+    reported, above 5 % the result is in doubt.
     """
     if share > FLAG_ABOVE:
         return (f"unresolved {share:.1%}: in doubt",)
@@ -326,7 +330,9 @@ def failure_flags(share: float) -> tuple[str, ...]:
 
 
 def doubt_flags(doubts: Mapping[str, int]) -> tuple[str, ...]:
-    """Return flags with the number of verdicts that the scorer itself marked as doubtful, as code scorers do."""
+    """Return flags with the number of doubtful verdicts. A scorer, such as one that
+    runs code, marks its own verdicts so.
+    """
     flags = []
     for name, (singular, plural) in DOUBTS.items():
         count = doubts.get(name, 0)
@@ -369,7 +375,7 @@ def reducer_flags(reducer: str, *, repeated: bool) -> tuple[str, ...]:
 
 
 def lacking_flags(answers: int) -> tuple[str, ...]:
-    """Return a flag with the number of judged answers that have no counts; none if all have counts."""
+    """Return a flag that this number of answers have no counts and are left out; none for 0."""
     return (f"{answers} answers have no counts and are left out",) if answers else ()
 
 

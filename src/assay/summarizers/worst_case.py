@@ -58,7 +58,7 @@ class WorstCase:
 
     @property
     def pools(self) -> bool:
-        """True if the counts of every answer are summed, so that no reducer is applied."""
+        """True if the metric is a ratio of counts. All answers are then added up, and no reducer is applied."""
         return bool(self.numerator)
 
     def __call__(
@@ -162,7 +162,9 @@ class WorstCase:
         )
 
     def _counts(self, record: ScoreRecord) -> tuple[float, float] | None:
-        """Return numerator and denominator of a record, or None if one of their counts is missing."""
+        """Return the counts of a record that are added to the numerator and the
+        denominator; None if one is missing.
+        """
         details = record.details
         below = details.get(self.denominator)
         above: list[Any] = [details.get(name) for name in self.numerator]
@@ -222,8 +224,9 @@ def estimate_worst(
 
 
 def worst_of(sums: "Mapping[str, Floats]", *, highest: bool) -> "Floats":
-    """Return the worst ratio among the levels for each row of sums: the highest if
-    `highest` is set, or else the lowest.
+    """Return the worst ratio among the levels, for each row of sums.
+
+    With `highest` this is the highest ratio, otherwise the lowest.
     """
     import numpy as np
 

@@ -37,7 +37,9 @@ BY_KIND: Mapping[str, Any] = {
 }
 _NAME = re.compile(r"[A-Za-z0-9_./:-]*[A-Za-z0-9_]")
 SOLVED_NAMES = ("solved", "is_last")
-"""Parameters of a template function that renders solved examples itself. `is_last` is true for the question."""
+"""Names of parameters that mark a template function as one that renders solved
+examples. `is_last` is true for the question.
+"""
 
 
 @templates.register("variants")
@@ -133,9 +135,9 @@ def _resolve(
     kind: str,
     where: str,
 ) -> object:
-    """Return the callable for a template in any form: a name, text, messages, a class or a function.
+    """Return the callable for a template in any form: a name, text, messages, a class, a function or variants.
 
-    Of several variants, return the one to use.
+    Of several variants, return the selected one.
     """
     resolved = template
     if not isinstance(template, Variants):
@@ -307,7 +309,7 @@ def _adapt(
     name: str,
     where: str,
 ) -> tuple[Make, Make | None]:
-    """Return two functions for a user's template function: one for questions, one for solved examples.
+    """Convert a user's template function to two functions: one for questions, one for solved examples.
 
     The second is None if the user's function has no parameter `solved` or `is_last`.
     """
@@ -382,7 +384,7 @@ def _source_of(template: object, written_as: object) -> str:
 
 
 def _describe(value: object) -> str:
-    """Return `repr(value)` in which functions are represented by their code instead of their address."""
+    """Return `repr(value)`, but with the code of functions instead of their memory address."""
     if inspect.isroutine(value):
         return _code_of(value)
     if isinstance(value, Spec):

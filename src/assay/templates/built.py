@@ -32,7 +32,7 @@ from ..core.tools import check_tool_choice, read_tool_choice
 HEAD_ROLES = frozenset({"system", "developer", "instruction"})
 TEXT_ONLY = ("text",)
 Hold = Callable[[Media], Media]
-"""A function that opens a medium whose file is named in data. It raises if the data may not use that file."""
+"""A function that opens a medium whose path is in the data. It raises if the data may not use this file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Finish:
     roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     produces: tuple[str, ...] = TEXT_ONLY
     chat: bool | None = None
-    """If True, a completion becomes a user turn; if False, turns become plain text; if None, nothing changes."""
+    """True turns a completion into a user turn. False turns a chat into plain text. None changes nothing."""
     tools: Callable[[Sample], tuple[Tool, ...]] | None = None
     """A function that returns the tools of the task for a sample. The tools of the row are added to them."""
     tool_choice: str | None = None
@@ -180,9 +180,7 @@ class BuiltTemplate:
         return self.finished(self.bare(sample), sample)
 
     def finished(self, prompt: Prompt, sample: Sample) -> Prompt:
-        """Return the prompt with the task's settings applied: tools, system text, role
-        names and requested kinds of answer.
-        """
+        """Return the prompt after applying the task's tools, system text, role names and requested kinds of answer."""
         if self._has_tools or sample.tools:
             with blame(TemplateError, "the tools of the prompt", sample.id):
                 prompt = self.finish.with_tools(prompt, sample)
@@ -204,7 +202,7 @@ class BuiltTemplate:
 
     @property
     def solves_itself(self) -> bool:
-        """True if the template renders solved examples with their answers. Then `answer` is not needed."""
+        """True if the template itself renders solved examples with their answers. `answer` is then not used."""
         return self._solve is not None
 
     def answer(self, sample: Sample) -> object:
@@ -230,7 +228,7 @@ def check_files(
     prompt: Prompt,
     hold: Hold | None,
 ) -> Prompt:
-    """Return the prompt after `hold` has checked each media file that is named in the template as text."""
+    """Return the prompt with its media files opened by `hold`, which raises if the data may not use a file."""
     messages = check_message_files(prompt.messages, hold)
     if messages is prompt.messages:
         return prompt
@@ -241,7 +239,7 @@ def check_message_files(
     messages: tuple[Message, ...],
     hold: Hold | None,
 ) -> tuple[Message, ...]:
-    """Return the messages after `hold` has checked their files; the same object if there are none to check."""
+    """Return the messages with their media files opened by `hold`; the same object if there are no such files."""
     if hold is None or not _has_unheld(messages):
         return messages
     result = []
@@ -373,10 +371,10 @@ def with_answer(
     messages: tuple[Message, ...],
     answer: object,
 ) -> tuple[Message, ...]:
-    """Return the messages with an answer where the model would have written it.
+    """Return the messages with an answer at the place where the model would have written it.
 
-    If the last turn has the model's own role, it is the beginning of the answer, which
-    continues it. The answer also continues a completion.
+    The answer continues a completion. It also continues a last turn in the model's
+    role, which is the beginning of an answer. Otherwise it becomes a new turn.
     """
     if isinstance(answer, (list, tuple)):
         pieces = answer
@@ -442,7 +440,10 @@ def merge_text(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 def target_text(sample: Sample) -> object:
-    """Return the target as the model should write it: the first of several alternatives, all parts of an `AllOf`."""
+    """Return the target as the model should write it. Of several alternatives this is the first.
+
+    The parts of an `AllOf` are joined with commas.
+    """
     target = sample.target
     if isinstance(target, (tuple, list)):
         target = target[0] if target else None

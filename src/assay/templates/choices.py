@@ -71,7 +71,9 @@ class Choices:
     instruction: str | None = None
     """Text after the options. By default it requests the letter; with `cot`, steps and then the letter."""
     letters: str | Sequence[str] = LETTERS
-    """The labels of the options in order. The target stays `A`, `B`, …; the scorer translates the model's label."""
+    """The letters or labels shown before the options. The target stays `A`, `B`, …; the
+    scorer translates the model's label.
+    """
     cot: bool = False
     answer_prefix: str = "Answer:"
     """The text before the letter in a worked answer. It ends the prompt if `complete` is set."""
@@ -104,7 +106,9 @@ class Choices:
         return Prompt((turn("" if self.complete else "user", sample, text),))
 
     def solution(self, sample: Sample) -> str:
-        """Return the answer that ends a solved example: the letter, after the answer prefix if steps come first."""
+        """Return the answer at the end of a solved example: the letter. With `cot`, the
+        answer prefix comes before it.
+        """
         if self.answer is not None:
             return compiled(self.answer, "template, key `answer`")(sample)
         letter = self.labels(sample)[target_index(sample)]

@@ -63,7 +63,7 @@ def rounds(
 
 
 class Dialogue:
-    """One dialogue. Its only state is the number of the round; all other data are arguments of its methods."""
+    """One dialogue. Apart from the number of the current round, it stores no state that changes."""
 
     def __init__(
         self,
@@ -86,10 +86,10 @@ class Dialogue:
         messages: Sequence[Message],
         answer: object,
     ) -> Prompt | None:
-        """Return the prompt of the round after `answer` to `messages`, or `None` at the end of the dialogue.
+        """Return the prompt of the next round, or None at the end of the dialogue.
 
-        The answer is text, a message or an output. The model's reasoning does not
-        become part of the history.
+        `answer` is the answer to `messages`: text, a message or an output. The model's
+        reasoning is left out of the history.
         """
         if self._uses_references:
             reply = self._reference()
@@ -158,7 +158,7 @@ def with_reply(
     messages: Sequence[Message],
     answer: object,
 ) -> tuple[Message, ...]:
-    """Return the messages with an answer added. Its role is the one in which the prompt asks the model to write."""
+    """Return the messages followed by an answer, in the role in which the prompt asks the model to write."""
     role = generation_role(messages)
     complete_turns = [message for message in messages if message.parts is not None]
     parts = _answer_parts(answer, role)

@@ -114,7 +114,7 @@ class Shot:
 
     id: str
     asks: "Asked"
-    """The question of the example, normalized for comparisons."""
+    """The example's question, with white space normalized so that equal questions are recognised."""
     solved: tuple[Message, ...]
 
 
@@ -195,8 +195,8 @@ class _ShotPool:
     def shots(self, sample: Sample, prompt: Prompt) -> list[Shot]:
         """Return the shots of one question.
 
-        If there are fewer than requested, all other examples are equal to the question
-        or may not be shown with it.
+        There may be fewer than requested, if too few examples differ from the question
+        and may be shown with it.
         """
         key = _value_of(sample, self._same)
         pool = self._groups.get(key)
@@ -257,8 +257,9 @@ class _ShotPool:
         key: str,
         place: int,
     ) -> bool:
-        """Return True if an example may be shown with a question: it is not the same,
-        not equal, and not in the same group.
+        """Return True if an example may be shown with a question.
+
+        It may not be the question itself, an equal question, or one of the same group.
         """
         candidate = self._groups[key][place]
         if candidate is sample:
@@ -291,7 +292,7 @@ class _ShotPool:
 
 
 Asked = tuple[tuple[str, tuple[Any, ...]], ...]
-"""The turns of a question, normalized so that two questions can be compared."""
+"""The turns of a question with white space normalized, so that equal questions are recognised."""
 
 
 def comparable(messages: Iterable[Message]) -> Asked:
@@ -335,9 +336,9 @@ def _compose(
 
 
 def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
-    """Return a solved example as one sequence of parts.
+    """Return a solved example as one sequence of parts, without turns.
 
-    The answer directly follows a colon, or else starts a new line.
+    The answer follows on the same line after a colon; otherwise it starts a new line.
     """
     flat: tuple[Part, ...] = ()
     for message in solved:
@@ -353,7 +354,7 @@ def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
 
 
 def _split_pick(setting: object, where: str) -> tuple[Any, str | None]:
-    """Return the rule for picking examples, and the column whose value they must share with the question.
+    """Return the rule for picking examples, and the column in which they must equal the question; None without one.
 
     For `{name: random, same: subject}` these are `random` and `subject`.
     """

@@ -79,7 +79,7 @@ class JinjaText:
         return marks.parts(self.rendered(sample, marks))
 
     def rendered(self, sample: Sample, marks: Shown) -> str:
-        """Return the text with a mark in place of each medium. `marks` records the medium of each mark."""
+        """Return the rendered text, in which a mark stands for each medium. `marks` records which."""
         try:
             values = variables_of(sample, self.variables, marks)
             if self._pieces is not None:
@@ -151,12 +151,12 @@ Piece = Callable[[Sample, Iterator[Media]], Sequence[Part]]
 
 
 class JinjaMessages:
-    """Messages whose content is Jinja text. In a message without content, the model writes.
+    """Messages whose content is Jinja text. A message without content marks the place where the model writes.
 
-    Content is text or a list of parts: a text, `{type: text, text: …}`, `{type: image}`
-    for the sample's next image (likewise audio and video), `{type: image, column:
-    name}`, `{type: image, image: path}`, or `{type: media}` for all remaining media.
-    Media that are in no part come before the first text for the model.
+    Content is text or a list of parts. A part is text, `{type: text, text: …}`, `{type:
+    image}` for the sample's next image (likewise audio and video), `{type: image,
+    column: name}`, `{type: image, image: path}`, or `{type: media}` for all remaining
+    media. Media that no part uses are placed before the first text for the model.
     """
 
     __slots__ = ("_blocks", "_takes_media", "_turns")

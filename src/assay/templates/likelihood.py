@@ -1,7 +1,9 @@
-"""Templates that score the likelihood of given texts: choices, a last word, a whole document, letters after a prompt.
+"""Templates that score the likelihood of given texts: options, a last word, a whole
+document, or letters after a prompt.
 
-The context is a completion (role `""`). Each continuation starts with the space that separates it from the context, as
-tokenizers of causal models expect.
+The prompt before the scored text (the context) is a completion, with role `""`. Each
+scored text starts with the space that separates it from the context, as tokenizers of
+causal models expect.
 """
 
 import re
@@ -80,9 +82,7 @@ class ChoiceLikelihood:
 @templates.register("likelihood_of")
 @dataclass(frozen=True)
 class LikelihoodOf:
-    """Scores the likelihood of one continuation: the last word of a text (LAMBADA), or
-    the target after the question.
-    """
+    """Scores the likelihood of one text: the last word of a passage (LAMBADA), or the target after the question."""
 
     what: Literal["last_word", "target"] = "last_word"
     column: str | None = None
@@ -172,11 +172,11 @@ def _weigh(
 @templates.register("weighed_letters")
 @dataclass(frozen=True)
 class WeighedLetters:
-    """The prompt of another template, after which the letter of each option is scored by likelihood.
+    """Lets another template write the prompt, and then scores the letter of each option by likelihood.
 
-    The task's own text, turns, system text and media are kept. The letter is where the
-    model would write it: after the chat template's opening of its turn, after the given
-    beginning of its answer, or at the end of a text to continue.
+    The task's own text, turns, system text and media are kept. The letter is scored
+    where the model would write it: in the model's turn of the chat template, after the
+    given beginning of its answer, or at the end of a text to continue.
     """
 
     of: Any = None
@@ -226,8 +226,10 @@ class WeighedLetters:
 
 
 def _continues(prompt: Prompt) -> bool:
-    """Return True if the letter continues a completion, or the beginning of an answer,
-    that does not end with a space.
+    """Return True if the letter must be separated by a space.
+
+    This is so if it continues a completion or the beginning of an answer, and that text
+    does not end with white space.
     """
     last = prompt.messages[-1]
     if last.parts is None or last.role not in ("", generation_role(prompt.messages)):

@@ -1,13 +1,12 @@
-"""Pick solved examples for each question, also by the similarity of texts.
+"""Choose the solved examples for each question: the first, in sequence, at random, or the most similar ones.
 
-Every rule returns an *order* of the examples. The `k` shots of a question are the first
-`k` examples in it that are allowed. So a larger `k` adds shots to those of a smaller `k`,
-and nothing depends on earlier questions or on the worker.
+Every rule returns an *order* of the examples. A question gets the first `k` examples of
+this order that are allowed. So a larger `k` only adds examples, and nothing depends on
+earlier questions or on the worker.
 
-The similarity of texts is the cosine of their weighted character trigrams. Trigrams
-need no word boundaries, so the same similarity works for every language. A trigram that
-occurs in few texts has a higher weight: `count * (1 + ln((1 + N) / (1 + texts with
-it)))`.
+The similarity of two texts is the cosine of their weighted character trigrams. Trigrams
+need no word boundaries, so this works for every language. A trigram has a higher weight
+if few texts contain it: `count * (1 + ln((1 + N) / (1 + n)))` for n of N texts.
 """
 
 import hashlib
@@ -21,7 +20,7 @@ from ..core import Sample, UsageError, nearest
 
 TRIGRAM = 3
 DECIMALS = 9
-"""The number of decimals to which scores are compared, so that a rounding error does not decide between equal texts."""
+"""Similarities are compared to this many decimals. Otherwise rounding errors would decide between equal texts."""
 
 
 class SimilarTexts:
@@ -104,7 +103,7 @@ def trigrams(text: str) -> Counter[str]:
 
 
 Order = Callable[[Sample], Iterator[int]]
-"""A function that yields, for a question, the indexes of the examples in the pool, the best first."""
+"""A function that yields the indexes of a pool's examples for a question, the best first."""
 
 
 def in_order(
@@ -129,7 +128,9 @@ def _sequential_order(
     pool: Sequence[Sample],
     seed: int,
 ) -> Order:
-    """Return the order for questions from the pool itself: it begins with the example after the question."""
+    """Return the order that starts with the example after the question in the pool, if
+    the question is from the pool.
+    """
     starts: dict[str, int] = {}
     for index, candidate in enumerate(pool):
         starts[candidate.id] = index + 1
@@ -163,10 +164,10 @@ def shuffled(
     seed: int,
     name: str,
 ) -> Iterator[int]:
-    """Yield the numbers below `size` in an order that depends only on the seed and the name.
+    """Yield the numbers below `size` in a random order that is fixed by the seed and the name.
 
-    The random numbers are computed with sha256, so that the order is the same in every
-    version of Python.
+    The random numbers are computed with sha256, so that every version of Python gives
+    the same order.
     """
     moved: dict[int, int] = {}
     for index in range(size):
@@ -195,9 +196,9 @@ def _window(
     seed: int,
     name: str,
 ) -> Iterator[int]:
-    """Yield all indexes below `size`, beginning at `start` and continuing at 0 after the last.
+    """Yield all indexes below `size`, from `start` to the end and then from 0.
 
-    Without `start`, the first index is computed from `name`.
+    If `start` is None, the seed and `name` determine the first index.
     """
     if not size:
         return
@@ -210,7 +211,7 @@ def _window(
 
 
 def plain_text(sample: Sample) -> str:
-    """Return the text used to find similar samples: the question, or else all text of the row."""
+    """Return the text by which similar samples are found: the question or, if it is empty, all text of the row."""
     if isinstance(sample.input, str):
         return sample.input or " ".join(
             value for value in sample.fields.values() if isinstance(value, str)

@@ -49,10 +49,10 @@ def place_media(
     messages: tuple[Message, ...],
     media: Sequence[Media],
 ) -> tuple[Message, ...]:
-    """Return ready-made messages with the media of other columns of the row.
+    """Return ready-made messages with media from other columns of the row inserted.
 
-    They are placed at marks such as `<image>`, or else before the first turn of the user. Messages that have media
-    themselves stay unchanged.
+    Each medium replaces a mark such as `<image>`. Without marks, the media come before
+    the first user turn. Messages that already contain media stay unchanged.
     """
     if not media or any(message.media for message in messages):
         return messages
@@ -83,7 +83,9 @@ def _at_marks(
     parts: Sequence[Part],
     waiting: list[Media],
 ) -> Iterator[Part]:
-    """Yield the parts of a turn with the next medium of its kind at each mark. It is removed from `waiting`."""
+    """Yield the parts of a turn, with each mark replaced by the next medium of its
+    kind, which is removed from `waiting`.
+    """
     for part in parts:
         if not isinstance(part, Text):
             yield part

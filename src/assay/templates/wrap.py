@@ -1,4 +1,4 @@
-"""Templates around other templates: with steps before the answer, or without the chat template."""
+"""Templates that wrap another template: one requests steps before the answer, one sends the prompt as plain text."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -102,12 +102,14 @@ class ChainOfThought:
 @templates.register("without_chat")
 @dataclass(frozen=True)
 class WithoutChat:
-    """The prompt of another template as one text to continue, so that no chat template is applied to it."""
+    """Sends the prompt of another template as one text to continue. No chat template is applied."""
 
     of: Any = None
     """The template that writes the question; None writes only the question."""
     headers: bool = True
-    """Whether turns are written as `User: …` and `Assistant:`. Otherwise their texts are joined by line breaks."""
+    """Whether the text names the roles, `User: …` and `Assistant:`. Otherwise the texts
+    of the turns are joined by line breaks.
+    """
     _inner: BuiltTemplate = field(
         init=False,
         repr=False,

@@ -36,7 +36,7 @@ from .toolbox import SampleContext
 
 T = TypeVar("T")
 MOST_IDLE = 8
-"""Maximum number of idle threads that are kept for later calls."""
+"""Maximum number of threads that are kept for later calls when they have no work."""
 MOST_BUSY = 64
 """Maximum number of calls that run at the same time. Others wait."""
 
@@ -150,7 +150,7 @@ class CallThreads:
         return value
 
     def _keep(self, worker: _Worker) -> None:
-        """Keep a thread for later calls, unless there are enough."""
+        """Keep an idle thread for later calls, or end it if enough are idle."""
         if len(self._idle) < MOST_IDLE:
             self._idle.append(worker)
         else:
@@ -189,7 +189,7 @@ class CallLoop:
         lane: "_Lane",
         if_blocked: "Callable[[_Lane], None]",
     ) -> None:
-        """Call `if_blocked(lane)` after a while if a call still blocks the event loop."""
+        """Call `if_blocked(lane)` if the event loop has not reacted after a while, because a call blocks it."""
         is_alive = threading.Event()
         lane.loop.call_soon_threadsafe(is_alive.set)
 
@@ -209,7 +209,7 @@ class CallLoop:
         self._check_later(lane, self._leave)
 
     def _leave(self, lane: "_Lane") -> None:
-        """Replace an event loop that stays blocked by a new one for later calls."""
+        """Abandon an event loop that stays blocked. The next call gets a new one."""
         lane.stop()
         if self._lane is lane:
             self._lane = None
@@ -253,7 +253,7 @@ class _Lane:
 
 
 async def _await_call(make: Callable[[], Awaitable[T]]) -> T:
-    """Await what a function returns. Convert an exception that would end the event loop to an ordinary error."""
+    """Await the result of a function. Convert an exception that would end the event loop to a `RuntimeError`."""
     try:
         return await make()
     except Exception:
@@ -266,7 +266,7 @@ async def _await_call(make: Callable[[], Awaitable[T]]) -> T:
 
 
 def _as_ordinary_error(error: BaseException) -> BaseException:
-    """Return a tool's error as an ordinary exception, which a future accepts and which ends only the call."""
+    """Convert a tool's exception to one that a future accepts and that ends only the call."""
     is_plain = isinstance(error, (Exception, SystemExit))
     if is_plain and not isinstance(error, StopIteration):
         return error
@@ -288,7 +288,9 @@ class FunctionTools:
 
     @property
     def is_stateful(self) -> bool:
-        """True if a function takes the state of the sample, or is a method of an object, which may store one."""
+        """True if a function has a parameter for the state of the sample, or is a
+        method of an object that may store state.
+        """
         return any(
             bound.takes_state or bound.has_object for bound in self._bound.values()
         )
@@ -467,7 +469,7 @@ def _convert_to_one(
     value: object,
     hints: Sequence[Any],
 ) -> object:
-    """Return the value converted to the first type of a union that accepts it."""
+    """Convert a value to the first type of a union that accepts it."""
     if value is None:
         return None
     for hint in hints:

@@ -158,7 +158,7 @@ class McpConnection:
             raise self._server_error("it has ended") from error
 
     def _next(self, deadline: float) -> Mapping[str, Any]:
-        """Return the next message. Lines that are not messages are skipped."""
+        """Return the next message from the server. Lines that are not JSON objects are skipped."""
         while True:
             line, newline, rest = self._received.partition(b"\n")
             if not newline:
@@ -258,7 +258,7 @@ class McpTools:
 
     @cached_property
     def _tools(self) -> tuple[Tool, ...]:
-        """The tools of the server. It is started once in a separate workspace to list them."""
+        """The tools of the server. To list them, the server is started once, in a workspace of its own."""
         command = self._host_command
         with Workspace(tier_of_tools()) as workspace:
             try:

@@ -10,7 +10,7 @@ from ..core import Outcome, Output, UsageError
 from ..core.errors import plural
 
 MOST_CALLS_IN_ANSWER = 100
-"""Maximum number of calls in one answer that are run. The result of each further call is a note that it was not run."""
+"""Maximum number of calls in one answer that are run. For each further call, the model is told that it was not run."""
 USUAL_TURNS = 30
 USUAL_CALL_SECONDS = 180.0
 
@@ -50,7 +50,7 @@ USUAL_LIMITS = SampleLimits()
 
 @dataclass(slots=True)
 class Unmeasured:
-    """Counts answers with unknown tokens or cost, which the limits on tokens and cost cannot include."""
+    """Counts answers whose tokens or cost are unknown. Limits on tokens and cost cannot take these into account."""
 
     limits: SampleLimits
     tokens: int = 0
@@ -61,7 +61,7 @@ class Unmeasured:
         output: Output,
         cost: float | None,
     ) -> None:
-        """Count an answer whose tokens or cost are unknown, if there is a limit on them."""
+        """Count an answer that a limit on tokens or cost cannot take into account, because its usage is unknown."""
         usage = output.usage
         if self.limits.tokens is not None:
             counts = (usage.input_tokens, usage.output_tokens) if usage else ()
@@ -114,7 +114,9 @@ class Used:
         self.cost += price or 0.0
 
     def limit_reached(self, limits: SampleLimits) -> Outcome | None:
-        """Return the limit that does not allow another request; None if all do."""
+        """Return the outcome for a limit that the sample has reached, so that no
+        request may follow; None if there is none.
+        """
         reached = (
             (limits.turns, self.turns, Outcome.LIMIT_TURNS),
             (limits.calls, self.calls, Outcome.LIMIT_CALLS),

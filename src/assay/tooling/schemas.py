@@ -145,10 +145,10 @@ def schema_of(
     hint: object,
     around: tuple[Any, ...] = (),
 ) -> dict[str, Any]:
-    """Return the JSON schema of a type. Raise `TypeError` if the type cannot be described by one.
+    """Return the JSON schema of a type. Raise `TypeError` if no schema can describe the type.
 
-    `around` are the classes that contain the type, by which a class that contains
-    itself is detected.
+    `around` are the classes that contain the type. A class that occurs in it contains
+    itself.
     """
     if hint is Any or hint is inspect.Parameter.empty:
         return {}
@@ -296,9 +296,9 @@ def _sections(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 
 def _read_entries(section: str) -> dict[str, str]:
-    """Return the descriptions of the parameters in a section, by name.
+    """Return the descriptions of the parameters in a section of a docstring, by parameter name.
 
-    An entry is `x: The first number.`, perhaps with further, indented lines.
+    A description starts with `x: The first number.` and may continue on indented lines.
     """
     notes: dict[str, str] = {}
     name = ""
@@ -380,8 +380,9 @@ def _fault_of(
     schema: Mapping[str, Any],
     depth: int,
 ) -> str:
-    """Return a description of how a value violates the type, choices or alternatives of
-    a schema; empty if it does not.
+    """Return what a schema expects instead of this value, such as `a string`; empty if the value fits.
+
+    Only the type, the choices and the alternatives of the schema are checked.
     """
     options = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, Sequence) and options:
@@ -467,7 +468,7 @@ def is_of_type(value: object, kind: object) -> bool:
 
 
 def _describe_schema(schema: object) -> str:
-    """Return the type that a schema requires, in words for the model."""
+    """Return the type or the values that a schema allows, in words for the model: `an integer`."""
     if isinstance(schema, Mapping):
         kind = schema.get("type")
     else:

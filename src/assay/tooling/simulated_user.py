@@ -27,7 +27,7 @@ from .toolbox import HelperModel, SampleContext
 USER = "user"
 """The role of the model that plays the user."""
 STOP_MARKS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
-"""Texts with which a user ends the conversation, as in τ²."""
+"""Texts that end the conversation when the simulated user writes them, as in τ²."""
 GUIDELINES = """\
 You play a person who talks with an assistant. Say what this person would say, one message at a time, in your own \
 words. Tell only what the description below gives you, and only when it is needed. When the matter is settled, or \
@@ -45,7 +45,7 @@ RunCall = Callable[[ToolCall], Awaitable[ToolResult]]
 
 
 class UserTalk:
-    """A conversation from the side of the simulated user."""
+    """The conversation as the simulated user's model sees it."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class SimulatedUser:
 
 
 def _question_of(prompt: Prompt) -> str:
-    """Return the text of the last user turn, or empty text."""
+    """Return the text of the last user turn that has text; empty if there is none."""
     for message in reversed(prompt.messages):
         if message.role == "user" and message.text.strip():
             return message.text

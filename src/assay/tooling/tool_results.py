@@ -14,8 +14,9 @@ LARGEST_RESULT = 1_000_000
 """Maximum bytes of text in one result. A longer text is cut, with a note for the model at its end."""
 NOTHING = "(no output)"
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-"""Characters that services refuse or terminals interpret: controls other than tab and
-line ends, and lone surrogates.
+"""Characters that services refuse or that terminals interpret.
+
+These are control characters, except tab and line ends, and lone surrogates.
 """
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
 """A memory address in a text, as in `<Cat object at 0x7f00a1b2>`. It differs each time a call is repeated."""

@@ -81,9 +81,9 @@ class ToolboxExtras(Protocol):
     Floors are then not measured by default.
     """
     begins: bool
-    """True if sessions of the toolbox have a method `begin`."""
+    """True if sessions of the toolbox have a method `begin`, which writes the first prompt."""
     replies: bool
-    """True if sessions of the toolbox have a method `reply`."""
+    """True if sessions of the toolbox have a method `reply`, which continues the conversation after an answer."""
     takes_any_call: bool
     """True if `call` also receives unknown names and invalid arguments, and reports the fault itself."""
     identity: Any
@@ -135,9 +135,9 @@ class ToolSessionExtras(Protocol):
         messages: Sequence[Message],
         output: Output,
     ) -> Sequence[Message] | None:
-        """Return the turns that follow an answer without calls, or None to end the sample.
+        """Return the turns that follow an answer without tool calls, or None to end the sample.
 
-        `messages` contain the answer. Without this method, the scripted `turns` of the
+        `messages` include the answer. Without this method, the scripted `turns` of the
         sample follow.
         """
 

@@ -85,12 +85,12 @@ class ToolSet:
 
     @property
     def begins(self) -> bool:
-        """True if a session provides the first prompt."""
+        """True if a session writes the first prompt, as a simulated user does."""
         return any(getattr(box, "begins", False) for box in self.boxes)
 
     @property
     def replies(self) -> bool:
-        """True if a session replies to an answer without calls."""
+        """True if a session continues the conversation after an answer that contains no tool call."""
         return any(getattr(box, "replies", False) for box in self.boxes)
 
     @property
@@ -106,7 +106,9 @@ class ToolSet:
 
     @property
     def identity(self) -> list[Any]:
-        """Properties that identify these tools: the function that creates the state, and those of each toolbox."""
+        """Properties that identify these tools: the function that creates the state,
+        and the identity of each toolbox.
+        """
         parts: list[Any] = [self.make_state]
         for box in self.boxes:
             parts += [type(box), getattr(box, "identity", None)]
@@ -169,7 +171,7 @@ def is_toolbox(thing: object) -> TypeGuard[Toolbox]:
 
 
 def _built(entry: object, where: str) -> object:
-    """Return the tool function or toolbox for an entry of a task's `tools`."""
+    """Return the tool function or toolbox that an entry of a task's `tools` stands for."""
     if isinstance(entry, (str, Mapping)):
         name: Any = entry
         if isinstance(entry, Mapping):
@@ -303,7 +305,7 @@ class SampleTools:
         messages: Sequence[Message],
         output: Output,
     ) -> tuple[Message, ...] | None:
-        """Return the turns that a session adds after an answer without calls; None if it ends the sample."""
+        """Return the turns that a session adds after an answer without tool calls; None if the sample ends here."""
         for session in await self.open():
             reply = getattr(session, "reply", None)
             if reply is not None:
@@ -348,8 +350,9 @@ class SampleTools:
         owners: Mapping[str, tuple[Tool, ToolSession]],
         lenient: ToolSession | None,
     ) -> ToolResult:
-        """Run one call. If it is not valid, return a result with the reason, or pass it
-        on to a session that takes any call.
+        """Run one call. If it is not valid, return a result with the reason.
+
+        If a session takes any call, pass the call on to it instead.
         """
         _, owner = owners.get(call.name, (None, lenient))
         if owner is not None and owner is lenient:

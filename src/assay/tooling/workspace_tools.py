@@ -223,7 +223,7 @@ def _bash(
     seconds: float,
     command: str,
 ) -> str:
-    """Run a command line. Folder, variables and functions are those that earlier command lines have set."""
+    """Run a command line. The working folder, variables and functions of earlier command lines are kept."""
     script = (
         f"[ -d {STATE_FOLDER} ] || mkdir -p {STATE_FOLDER}; cd {HOME}\n"
         f"[ -f {STATE_FOLDER}/state ] && . {STATE_FOLDER}/state 2> /dev/null\n"
@@ -308,7 +308,7 @@ _ACTIONS: dict[str, Callable[..., str]] = {
 
 
 def _words_of(execution: Execution) -> str:
-    """Return the output of a command; after a failure, also how the command ended."""
+    """Return the output of a command. If it failed, add how it ended, such as `[exit code 1]`."""
     text = execution.stdout.decode("utf-8", "replace")
     errors = execution.stderr.decode("utf-8", "replace")
     if errors:

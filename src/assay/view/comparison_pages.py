@@ -1,8 +1,8 @@
 """Pages that compare runs: two runs sample by sample, or all runs of a folder in a leaderboard.
 
-The comparison of two runs has a summary sentence, every metric with its difference,
-changed samples and other differences. The statistics are those of `--baseline`. This
-module phrases them and finds the samples behind them.
+The page for two runs has a summary sentence, every metric with its difference, the
+samples that changed, and other differences. The statistics are those of `--baseline`.
+This module puts them into words and finds the samples that cause them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ from .run_folders import metric_domains
 from .run_view import RunView
 
 MOST_FLIPS = 2000
-"""The maximum number of changed samples on a page for each metric, the largest changes first.
+"""The maximum number of changed samples that a page lists for each metric. Those with the largest changes are kept.
 
-`flip_counts` counts all.
+`flip_counts` has the number of all changed samples.
 """
 
 
@@ -76,7 +76,9 @@ def _flip_rows(
 
 
 def _cut_flips(flips: Sequence[Flip]) -> list[Flip]:
-    """Return at most `MOST_FLIPS` changed samples in their order. If there are more, take half in each direction."""
+    """Return at most `MOST_FLIPS` changed samples, in order. If there are more, half
+    went up and half went down, if possible.
+    """
     ups = []
     downs = []
     for flip in flips:
@@ -126,7 +128,9 @@ def _groups(
     row: Row,
     result: Result,
 ) -> list[dict[str, Any]]:
-    """Return the groups that occur in both runs' breakdowns, with both values, for the scatter chart."""
+    """Return the groups that occur in the breakdowns of both runs, with the value in
+    each run, for the scatter plot.
+    """
     model = row.baseline_model or result.model
     for plain in before.documents()[1].get("results", ()):
         if (plain["task"], plain["model"], plain["metric"]) == (

@@ -34,14 +34,14 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 OPEN_PATHS = ("/", "/app/", "/api/session")
-"""Paths that need no cookie: the files of the app, and the exchange of the token for a cookie."""
+"""Paths that can be requested without a cookie: the files of the app, and the exchange of the token for a cookie."""
 HAS_SESSION = "assay.has_session"
-"""The key that is set in a request's ASGI scope if the request has the cookie."""
+"""The key in a request's ASGI scope that marks a request with a valid cookie."""
 HEADER = "x-assay"
 """The header that is required in requests that change something. Forms and images of other pages cannot set it."""
 
 LONGEST_BODY = 16_384
-"""Maximum size of a request body in bytes. It is checked before the sender is authenticated."""
+"""Maximum size of a request body in bytes. It applies even before the cookie is checked."""
 TOO_LONG = 413, f"a request may have at most {LONGEST_BODY} bytes"
 
 _LOOPBACK = re.compile(
@@ -220,7 +220,7 @@ def _with_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """Return the body of a request; None if it is too long, or the sender closed the connection."""
+    """Return the body of a request. Return None if it is too long, or if the sender closed the connection."""
     body: bytes = b""
     while True:
         message = await receive()
@@ -234,7 +234,7 @@ async def _read_body(receive: Receive) -> bytes | None:
 
 
 def _replay(body: bytes) -> Callable[[], Awaitable[MutableMapping[str, Any]]]:
-    """Return an ASGI `receive` function that returns the body, which was already read."""
+    """Return an ASGI `receive` function that passes on a body that the guard has already read."""
     messages: list[MutableMapping[str, Any]] = [
         {"type": "http.request", "body": body, "more_body": False}
     ]

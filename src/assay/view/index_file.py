@@ -26,13 +26,15 @@ from .journal_index import JournalIndex
 MAGIC = VIEW_INDEX + b"2\n"
 """The first bytes of an index, with the version of its format. An index of another version is built again."""
 WORTH_KEEPING = 8 << 20
-"""The size from which the index of a journal is saved. A shorter journal can be read as fast as its index."""
+"""The size in bytes from which the index of a journal is saved. A shorter journal is
+read as fast as its saved index.
+"""
 COMPARED_BYTES = 1 << 16
-"""The number of bytes at both ends of the indexed part that are compared to check whether a journal has changed."""
+"""How many bytes are compared to check whether a journal has changed, at each end of its indexed part."""
 
 
 ARRAY_TYPES = {"small": "i", "real": "f", "metrics": "d", "tags": "i"}
-"""The type codes of the arrays in each group of columns."""
+"""The array type of the columns in each group of columns."""
 
 
 def open_index(layout: Layout) -> JournalIndex:
@@ -45,7 +47,7 @@ def open_index(layout: Layout) -> JournalIndex:
 
 
 def save_index(index: JournalIndex, layout: Layout) -> Path | None:
-    """Write the index to the first writable location and return it; `None` if there is none."""
+    """Write the index to the first writable location, and return the path; None if no location is writable."""
     data = _pack(index)
     for path in _locations(layout):
         try:
@@ -153,7 +155,7 @@ def _pack(index: JournalIndex) -> bytes:
 
 
 def _is_current(mark: Mapping[str, int], journal: Path) -> bool:
-    """Return True if the journal has not changed since it was indexed, except that lines were added."""
+    """Return True if the indexed part of the journal is unchanged. Lines may have been added after it."""
     stat = journal.stat()
     has_grown = stat.st_size > mark["size"]
     has_same_size = stat.st_size == mark["size"]
@@ -203,7 +205,7 @@ def _index_of(
     columns: Mapping[str, bytes],
     journal: Path,
 ) -> JournalIndex:
-    """Return an index from the head and the columns of its file, without the words to search."""
+    """Build an index from the parts of its file. The searchable words are not included."""
     index = JournalIndex(journal)
     index.end = head["journal"]["end"]
     index.damaged = head["damaged"]

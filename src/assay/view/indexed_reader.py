@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 SINGLE_ANSWER_REDUCERS = frozenset({"mean", "max", "majority"})
-"""Reducers that return a single answer unchanged."""
+"""Reducers that leave the value of a single answer unchanged."""
 
 SampleValues = tuple[dict[str, float], dict[str, Hashable]]
 
@@ -53,7 +53,9 @@ class IndexedReader(RunReader):
         return values, clusters
 
     def _only_scorer(self, result: Result, model: str) -> str | None:
-        """Return the only scorer that produced a result; None if there are several or the index lacks its values."""
+        """Return the scorer that produced a result. Return None if there are several,
+        or if the index lacks the scorer's values.
+        """
         index = self._view_index
         cell = result.task, model
         if index.damaged or cell not in index.cells:
@@ -135,5 +137,5 @@ class IndexedReader(RunReader):
 
 
 def _gives(scorer: str, metric: str) -> bool:
-    """Return True if a metric is from a scorer: its name is the scorer's, or begins with it and a dot."""
+    """Return True if a metric belongs to this scorer: `judge` or `judge.score` for the scorer `judge`."""
     return metric == scorer or metric.startswith(f"{scorer}.")

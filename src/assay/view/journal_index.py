@@ -32,14 +32,14 @@ NONE = -1
 MOST_METRICS = 32
 """Maximum number of columns with values. Further metrics are shown only on the page of a sample."""
 ROOM = 1024
-"""The number of rows for which memory is allocated in new columns."""
+"""The number of rows for which new columns reserve memory."""
 LARGEST = (1 << 31) - 1
 SMALL = ("cell", "epoch", "order", "chars", "tokens_in", "tokens_out")
 REAL = ("seconds", "confidence")
 
 
 def _codes_of(values: Sequence[str]) -> dict[str, int]:
-    """Return the index of each value in the list, by value."""
+    """Return a mapping from each value in the list to its index."""
     return {value: code for code, value in enumerate(values)}
 
 
@@ -127,7 +127,9 @@ class JournalIndex:
         return count
 
     def lines_of(self, row: int) -> list[tuple[int, int]]:
-        """Return the slot (round or scorer) and offset of each valid line of a row, in the order of the journal."""
+        """Return the valid lines of a row, in the order of the journal: the number of
+        the round or scorer, and the offset.
+        """
         if self._lines_by_row is None or self._lines_by_row[0] != len(self.line_rows):
             self._lines_by_row = len(self.line_rows), *_sorted_lines(self.line_rows)
         _, rows, lines = self._lines_by_row
@@ -158,7 +160,7 @@ class JournalIndex:
         role: str,
         key: str,
     ) -> int:
-        """Return the offset of the line with a call to a helper model; -1 if there is none."""
+        """Return the journal offset of the call to a helper model with this request key; -1 if there is none."""
         return self.calls.get(_hash(f"{task}#{role}", key), NONE)
 
     def search(self, words: str) -> list[int]:
@@ -363,7 +365,7 @@ class JournalIndex:
             self.tags[name][row] = code
 
     def _recall(self) -> None:
-        """Rebuild the data that only `read_on` needs, after the index was loaded from a file."""
+        """Rebuild the data that only `read_on` needs, because the index file does not contain it."""
         self._outcome_codes = _codes_of(self.outcomes)
         self._tag_codes = {}
         for name, values in self.tag_values.items():

@@ -85,7 +85,7 @@ _Head = TypeVar("_Head", OutputHead, ScoreHead)
 
 
 def _reader(kind: type[_Head]) -> Callable[[bytes], _Head]:
-    """Return a decoder of lines. Lines with huge numbers or lone surrogates are decoded by a slower method."""
+    """Return a decoder of lines. If a line has huge numbers or lone surrogates, it uses a slower method."""
     fast = msgspec.json.Decoder(kind).decode
 
     def read(line: bytes) -> _Head:
@@ -147,7 +147,9 @@ def answer_length(head: OutputHead) -> int:
 
 
 def confidence(likelihoods: object) -> float:
-    """Return the probability of the most likely continuation among all; NaN for fewer than two continuations."""
+    """Return the probability of the most likely continuation, relative to all; NaN for
+    fewer than two continuations.
+    """
     if not isinstance(likelihoods, list) or len(likelihoods) < 2:
         return math.nan
     try:
@@ -228,7 +230,7 @@ class TextLog:
             self.seal()
 
     def seal(self) -> None:
-        """Compress the current block."""
+        """Close the current block and compress it."""
         if self._open:
             self.firsts.append(self._count - len(self._open))
             compress = zstandard.ZstdCompressor(level=LEVEL).compress

@@ -23,9 +23,9 @@ from .run_view import RunView
 
 MOST_ASKED = 1000
 MOST_STEPS = 11
-"""The maximum number of values on a scale for which each value has a key.
+"""The maximum number of labels on a scale. Each label is then chosen with one key.
 
-On a longer scale, labels are right or wrong.
+On a longer scale, a label is only right or wrong.
 """
 RIGHT_OR_WRONG: Ends = (0.0, 1.0)
 
@@ -95,7 +95,7 @@ def ends_of(scale: Sequence[float] | None) -> Ends:
 
 
 def _has_steps(low: float, high: float) -> bool:
-    """Return True if there are few enough whole numbers from `low` to `high` to have a key for each."""
+    """Return True if the scale consists of few enough whole numbers that each can have its own key."""
     if (low, high) == RIGHT_OR_WRONG or low != int(low) or high != int(high):
         return False
     return 2 < high - low + 1 <= MOST_STEPS
@@ -230,7 +230,9 @@ def _judged_rows(
     run: RunView,
     cell: int,
 ) -> tuple[dict[str, Any], list[int], dict[int, float]]:
-    """Return the entry of the task × model, its rows (first answers only), and the scorer's value of each row."""
+    """Return the entry of the task × model, its rows (first epochs only), and the value
+    that the scorer gave to each row.
+    """
     cells = described_cells(run)
     if not 0 <= cell < len(cells):
         raise UsageError("the run has no such task")
@@ -275,7 +277,7 @@ def _step(
     scale: Ends,
     is_rating: bool,
 ) -> float:
-    """Return the scorer's value as a label: the nearest whole rating, or 1 (right) or 0 (wrong)."""
+    """Convert the scorer's value to a label: the nearest whole rating, or 1 (right) or 0 (wrong)."""
     if is_rating:
         return float(round(value))
     return float(value >= (scale[0] + scale[1]) / 2)

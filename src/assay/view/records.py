@@ -158,7 +158,7 @@ def snippet_of(
     lines: tuple[int, int],
     file: BinaryIO,
 ) -> dict[str, Any]:
-    """Return the beginnings of a row's question and answer; the reason instead, for a sample that was not sent."""
+    """Return the beginnings of a row's question and answer. For a sample that was not sent, return the reason."""
     answer, verdict = lines
     snippet: dict[str, Any] = {"row": row, "question": "", "answer": "", "target": ""}
     if answer != NONE:

@@ -27,7 +27,7 @@ SAMPLES = 24
 MOST_MEDIA_BYTES = 24 << 20
 """Maximum size of the media in a report. Media beyond it are listed by name only."""
 FLIPS_WITH_TEXT = 60
-"""The number of changed samples per metric that are shown with question and answer."""
+"""How many changed samples per metric are shown with question and answer. The others are only listed."""
 CSV_COLUMNS = (
     "run",
     "task",
@@ -164,7 +164,7 @@ def _spread(
     rows: Sequence[int],
     count: int,
 ) -> list[int]:
-    """Return `count` of the rows, at equal distances from each other."""
+    """Return `count` of the rows, evenly spread over all of them."""
     if len(rows) <= count or count <= 0:
         return list(rows[: max(0, count)])
     chosen_rows = []
@@ -224,7 +224,7 @@ def markdown_report(folders: Sequence[Path]) -> str:
 
 
 def _run_paragraphs(run: RunView) -> Iterator[str]:
-    """Yield the table of a run, and the paragraphs on its methods."""
+    """Yield the parts of a run's Markdown report: the results table and the paragraphs about its methods."""
     manifest, summary = run.documents()
     results = [result_from_plain(row) for row in summary.get("results", ())]
     if results:

@@ -80,7 +80,9 @@ class RunFolders:
         return list(views.values())
 
     def _folder_of(self, path: Path) -> Path | None:
-        """Return the run folder for a path. Results of another tool are converted first; None if that fails."""
+        """Return the run folder for a path. Another tool's results are converted first;
+        None if they cannot be converted.
+        """
         if is_run_folder(path):
             return path
         if path in self.unreadable:
@@ -114,9 +116,9 @@ class RunFolders:
 
 
 def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
-    """Return a function that finds the media in the data files of a task and model.
+    """Return a function that returns the media in the data files of a task and model.
 
-    A file that several of them share is read once.
+    If several of them use the same files, each file is read once.
     """
     by_files: dict[tuple[Path, ...], DataMedia] = {}
 
@@ -134,7 +136,10 @@ def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
 
 
 def _is_results(path: Path) -> bool:
-    """Return True if a path has results of another tool. A folder is recognised by its name, not by its files."""
+    """Return True if a path contains results of another tool.
+
+    For a folder, only the name is checked, not the files in it.
+    """
     if path.is_dir():
         return is_result_name(path)
     return holds_results(path)
@@ -201,7 +206,7 @@ def result_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def metric_domains(runs: Sequence[RunView]) -> dict[str, list[float]]:
-    """Return the range of each metric's axis, which is the same in the list and on the page of every run."""
+    """Return the range of the axis for each metric. The list of runs and the pages of all runs use the same range."""
     rows: dict[str, list[Mapping[str, Any]]] = {}
     for run in runs:
         try:

@@ -68,7 +68,7 @@ class DataMedia:
         return None
 
     def _onwards(self, digest: str) -> bytes | None:
-        """Read the files that have not been read yet, and record the media in them."""
+        """Search the files that have not been read yet for the medium. All media found on the way are remembered."""
         content = None
         while self._done < len(self._files) and content is None:
             path = self._files[self._done]
@@ -125,7 +125,7 @@ def _media_of(
 
 
 def _inside(value: object) -> Iterator[bytes]:
-    """Yield every value of a row that is an image, audio or video by its first bytes."""
+    """Yield the contents of a value that are an image, audio or video, judging by their first bytes."""
     if isinstance(value, str):
         if len(value) >= SHORTEST and is_inline(value):
             try:
@@ -183,9 +183,7 @@ class MediaShelf:
         blobs: Blobs,
         inside: Callable[[str, str], DataMedia | None] = lambda task, model: None,
     ) -> None:
-        """Take the stored media of a run, and a function `inside` that returns the
-        media in the data files of a task and model.
-        """
+        """Create the shelf of a run. `blobs` has its stored media; `inside` returns the media in data files."""
         self._blobs = blobs
         self._inside = inside
         self._checked: dict[Path, tuple[int, int, str]] = {}
@@ -293,8 +291,8 @@ def _possible_paths(
 ) -> list[Path]:
     """Return the paths where a file may be.
 
-    A relative path belongs to the folder in which the run was started, which is one of
-    the folders above the data.
+    A relative path starts at the folder in which the run was started. This folder is
+    unknown, but it is one of the folders above the data.
     """
     if path.is_absolute() or data is None:
         return [path]

@@ -179,8 +179,9 @@ def _limit_of(manifest: Mapping[str, Any]) -> int | None:
 
 
 def _running(values: "NDArray[Any]") -> list[list[float]]:
-    """Return the points of a running mean: at most `MOST_POINTS` pairs of a number of
-    values and the mean of these values.
+    """Return the points of a running mean, at most `MOST_POINTS`.
+
+    A point has a number of values, and the mean of that many first values.
     """
     import numpy as np
 

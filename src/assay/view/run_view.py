@@ -65,7 +65,7 @@ _Summary = tuple[Any, dict[str, Any], dict[str, Any]]
 
 
 class RunView:
-    """A run folder that is read again whenever it changes."""
+    """A run folder as the viewer shows it. The files are read again when they change."""
 
     def __init__(
         self,
@@ -309,7 +309,7 @@ class RunView:
         cell: "NDArray[Any]",
         epoch: "NDArray[Any]",
     ) -> "NDArray[Any]":
-        """Return a boolean array that marks the rows whose answers are counted in the last table of results."""
+        """Return a boolean array that is True for rows whose answers are counted in the last results table."""
         import numpy as np
 
         manifest, summary = self.documents()
@@ -331,7 +331,7 @@ class RunView:
         return counted
 
     def _outcomes(self, index: JournalIndex, rows: "NDArray[Any]") -> "NDArray[Any]":
-        """Return the outcome of each row as a code. If scorers differ, it is the first outcome other than `scored`."""
+        """Return the outcome of each row as a code. If scorers differ, it is the first that is not `scored`."""
         import numpy as np
 
         manifest, _ = self.documents()
@@ -370,7 +370,7 @@ def _metric_without_table(
 
 
 def rows_of(columns: Mapping[str, Any]) -> list[int]:
-    """Return the row of each sample, from the columns."""
+    """Return the row numbers of the samples in `columns`."""
     rows = columns["row"]
     if rows is None:
         return list(range(columns["n"]))

@@ -1,15 +1,16 @@
 """Save runs as pages: the app and its data as a folder for any file host, or as one file.
 
-`columns`, `rows` and `samples` are chunks of one run; `places` has the chunk of each
-row. Media are named by their digest, and the caller decides where they are stored: in a
-folder, or in the page itself.
+The data of a run is split into documents: `columns`, and chunks of `rows` and
+`samples`. `places` names the chunk of each row. Media are named by their digest. The
+caller decides where they are stored: in a folder, or in the page itself.
 
-In a single file, the modules become functions of one inline script. The page allows
-only this script and its style, by digest. No build tool is needed, because imports in
-the app are single lines of one form.
+In a single file, the modules of the app become functions of one inline script. The page
+allows only this script and its style, by digest. No build tool is needed, because the
+app's imports are single lines in one form.
 
-A folder has the app, indexes and chunks of samples, media and thumbnails. It needs no
-server code and no range requests: a page reads small JSON files next to it.
+A folder contains the app, indexes and chunks of samples, media and thumbnails. It needs
+no server code and no range requests: a page reads small JSON files from the same
+folder.
 """
 
 import base64
@@ -61,9 +62,9 @@ def assets() -> dict[str, bytes]:
 
 
 def folder_page() -> str:
-    """Return the HTML page of a bundle, which reads files instead of calling a server.
+    """Return the HTML page of a saved folder. It reads files instead of calling a server.
 
-    Opened directly from disk, it shows instructions.
+    If it is opened directly from disk, it shows instructions.
     """
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n'
@@ -141,7 +142,7 @@ def _page() -> str:
 
 
 def _digest(text: str) -> str:
-    """Return the source expression with which a content security policy allows this script."""
+    """Return the entry for this script in a content security policy: its SHA-256 digest."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
@@ -151,7 +152,7 @@ SAMPLES_A_CHUNK = 100
 CHARACTERS_A_CHUNK = 600_000
 
 Keep = Callable[[Found, str], str | None]
-"""A function that stores a medium in one of its forms (`full` or `small`) and returns its address for a page.
+"""A function that stores a medium, in the form `full` or `small`, and returns the address for the page.
 
 It returns None if it does not store the medium.
 """
@@ -238,7 +239,7 @@ class SavedRun:
         return snippet
 
     def _addresses(self, row: int, digest: str) -> dict[str, Any]:
-        """Return the addresses of a medium, its small form and its waveform; an empty dict if it cannot be shown."""
+        """Return the addresses of a medium and its thumbnail, or its waveform; empty if the medium cannot be shown."""
         try:
             content = self.shelf.find(self.run.record(row), digest)
             address = self.keep(content, "full")
@@ -257,7 +258,7 @@ def saved_runs(
     runs: Sequence[RunView],
     folder: str,
 ) -> dict[str, Any]:
-    """Return the list of runs for a saved page, in which no run is marked as running."""
+    """Return the list of runs for a saved page. No run in it is marked as running, because the page never changes."""
     document = runs_document(runs, folder)
     document["runs"] = [{**run, "live": False} for run in document["runs"]]
     return document
@@ -302,7 +303,7 @@ def _length(value: object) -> int:
 
 
 MOST_COMPARED = 8
-"""The maximum number of runs in a bundle that are compared in pairs."""
+"""How many runs of a saved folder are compared with each other at most."""
 ROBOTS = "User-agent: *\nDisallow: /\n"
 _SUFFIX = {type: f".{kind}" for kind, type in TYPES.items()}
 

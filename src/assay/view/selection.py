@@ -70,7 +70,7 @@ class SampleColumns:
 
     @cached_property
     def cells(self) -> list[dict[str, Any]]:
-        """The task, model, first metric, scale and direction of each task × model, in the order of their codes."""
+        """For each task × model, by code: its task, model and first metric, with scale and direction."""
         return self.run.cells()
 
     @cached_property
@@ -79,7 +79,7 @@ class SampleColumns:
         return self._small("cell")
 
     def numbers(self, name: str) -> "NDArray[Any] | None":
-        """Return the column of numbers with this name; None if there is none."""
+        """Return the numbers in a column, one for each sample; None if no column of numbers has this name."""
         import numpy as np
 
         if name == "score":
@@ -126,7 +126,7 @@ class SampleColumns:
 
     @cached_property
     def score(self) -> "NDArray[Any]":
-        """Return each sample's value of the first metric of its task."""
+        """The score of each sample: its value of the first metric of its task. NaN if it has none."""
         import numpy as np
 
         score = np.full(len(self.rows), np.nan)
@@ -212,8 +212,8 @@ def _wrong(columns: SampleColumns) -> "NDArray[Any]":
 def _failed(columns: SampleColumns) -> "NDArray[Any]":
     """Return a boolean array: True for each sample that failed.
 
-    These are the samples without a score. In a task whose samples have no scores of
-    their own, they are the failed answers.
+    A sample failed if it has no score. If a task has no scores for any sample, its
+    failed answers count instead.
     """
     import numpy as np
 

@@ -101,7 +101,7 @@ class Query:
         return int(value)
 
     def rows(self) -> list[int]:
-        """Return the row numbers in the request: those of the samples on the screen."""
+        """Return the row numbers in the parameter `rows`, which are those of the samples on the screen."""
         numbers = []
         for row in self.text("rows").split(","):
             if row.isdecimal() and len(row) < 12:
@@ -129,7 +129,7 @@ ANSWERS: Mapping[str, Callable[[Query], Any]] = {
     "blind": lambda q: blind_sample(q.run(), q.number("row")),
     "live": lambda q: progress(q.run()),
 }
-"""The functions for the addresses `/api/NAME`, which return JSON data."""
+"""For each address `/api/NAME`, the function that returns its JSON data."""
 
 
 class Site:
@@ -166,9 +166,9 @@ class Site:
         return _json({"ok": True}, headers={"Set-Cookie": cookie})
 
     def answer(self, read: Callable[[Query], Any]) -> Callable[[Request], Any]:
-        """Make an endpoint from a function that takes a query and returns JSON data.
+        """Return an endpoint for a function that takes a query and returns JSON data.
 
-        Errors become sentences for the page.
+        If the function raises, the response has an error message for the page.
         """
 
         async def endpoint(request: Request) -> Response:
@@ -265,7 +265,7 @@ class Site:
 
 
 async def _respond(work: Callable[[], Response]) -> Response:
-    """Call `work` and return its response. An error becomes a sentence for the page."""
+    """Call `work` in a thread and return its response. If it raises, return an error message for the page."""
     try:
         return await run_in_threadpool(work)
     except UsageError as error:
@@ -293,7 +293,9 @@ def _json(
 
 
 def bind(port: int | None) -> socket.socket:
-    """Return a socket on this machine's loopback address, at `port`; by default at the usual port or any free one."""
+    """Return a socket on this machine's loopback address, at `port`. By default, use
+    the usual port or, if taken, a free one.
+    """
     for candidate in [port] if port is not None else [DEFAULT_PORT, 0]:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -319,7 +321,7 @@ MOST_CONNECTIONS = 256
 REQUEST_SECONDS = 8.0
 """Seconds in which a client must send a whole request with its body."""
 ANSWER_SECONDS = 8.0
-"""Seconds in which a client without the cookie must read the answer."""
+"""Seconds within which a client without a valid cookie must have read the whole answer."""
 
 
 class LimitedProtocol(H11Protocol):
@@ -342,7 +344,7 @@ class LimitedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Handle received data, and remove the deadline once the request is complete."""
+        """Handle received data. Once the request is complete, replace its deadline by the one for the answer."""
         super().handle_events()
         cycle = self.cycle
         if cycle is not None and not cycle.more_body and not cycle.response_complete:

@@ -1,10 +1,11 @@
 """Ratings of several models from battles between two of them: Bradley-Terry and Elo.
 
-In the Bradley-Terry model, a beats b with probability 1 / (1 + exp(s_b - s_a)). The
-strengths s are maximum likelihood estimates; a tie is half a win for both. They are
-printed on the scale of chess ratings: 400 points are odds of 10 to 1, and the mean of
-all models is 1000. The standard errors are from the sandwich estimator over samples,
-because two battles about the same sample are not independent.
+In the Bradley-Terry model, each model has a strength s, and a beats b with probability
+1 / (1 + exp(s_b - s_a)). The strengths are maximum likelihood estimates; a tie is half
+a win for both. They are reported on the scale of chess ratings: 400 points are odds of
+10 to 1, and the mean of all models is 1000. Two battles about the same sample are not
+independent. So the standard errors come from the sandwich estimator, which treats them
+as one unit.
 """
 
 import math
@@ -127,7 +128,7 @@ def bradley_terry(
 
 
 def _sample_codes(battles: Sequence[Battle]) -> tuple[Any, int]:
-    """Return the index of each battle's sample, and the number of samples."""
+    """Return a number for each battle's sample, equal for battles about one sample, and the number of samples."""
     import numpy as np
 
     samples = sorted({battle.sample for battle in battles})
@@ -275,7 +276,7 @@ def _sandwich(
     strengths: "Floats",
     groups: "NDArray[np.intp]",
 ) -> "Floats":
-    """Return the covariance of the strengths, in which battles about one sample are one unit."""
+    """Return the covariance of the strengths by the sandwich estimator. All battles about one sample are one unit."""
     import numpy as np
 
     count = len(strengths)

@@ -77,7 +77,7 @@ class Decomposition:
 
     @property
     def advice(self) -> str:
-        """A sentence that recommends more epochs or more questions, whichever narrows the interval."""
+        """A sentence that recommends more epochs, or more questions if more epochs would not narrow the interval."""
         now = self.estimate.stderr
         limit = self.stderr_at_infinity
         if now is None:
@@ -150,7 +150,7 @@ class Reduced:
 
     value: float
     tied: bool = False
-    """True if `majority` found no single winner; `value` is then the mean of the tied values."""
+    """True if `majority` found several winners. `value` is then the mean of the values of the tied answers."""
 
 
 def modes(answers: Sequence[Answer]) -> list[Answer]:

@@ -1,21 +1,21 @@
 """Intervals from a variance and its degrees of freedom: three kinds, for all metrics other than shares.
 
-*Score*, for means and ratios on a scale with two ends: Wilson's interval with an
-effective number of trials. That number comes from the observed variance. Near an end
-the variance comes from few samples and is usually too small. So it is moved towards the
-variance of right-or-wrong trials, the largest possible one, as if a few more samples
-had been observed.
+*Score*, for means and ratios on a scale with two ends: Wilson's interval, with the
+number of trials that would give the observed variance. Near an end of the scale the
+variance comes from few samples, and is usually too small. So it is moved towards the
+largest possible variance, that of right-or-wrong trials, as if a few more samples had
+been observed.
 
 *Log* and *logit*, for corpus metrics: Student's t of the logarithm or the logit of the
-value, so that the interval is wider towards the middle of the scale.
+value. The interval is then wider towards the middle of the scale.
 
 *t*, for values on an open scale. If the values are skewed, the ordinary interval is too
 short on the side of the long tail. Hall's transformation (1992) corrects this; the
 interval covers both the ordinary and the corrected one.
 
-A variance from few units is itself uncertain. Its degrees of freedom are computed from
-the fourth moment (Satterthwaite): if f units cause all of the spread, there are about 2
-f degrees of freedom, whatever the total number of units.
+A variance from few samples or clusters is itself uncertain. Its degrees of freedom are
+computed from the fourth moment (Satterthwaite): if f of them cause all of the spread,
+there are about 2 f degrees of freedom, whatever their total number.
 """
 
 import math
@@ -45,11 +45,12 @@ def large_share(
     sizes: Sequence[float],
     expected: Sequence[float],
 ) -> float:
-    """Return how far a spread comes from units of the size that decides the variance: 1 if it does, near 0 if not.
+    """Return how far the observed spread comes from the large units: 1 if it does, near 0 if not.
 
-    If only small units show a spread, by chance, it is weak evidence about the large
-    ones. The share is the square of the ratio of two mean sizes: weighted by the
-    squared residuals, and by the variances that are to be expected.
+    Large units (clusters) decide the variance. If only small ones show a spread, by
+    chance, this says little about the large ones. The result is the squared ratio of
+    two mean sizes: one weighted by the squared residuals, one by the expected
+    variances.
     """
     ratio = _mean_size(sizes, squares) / _mean_size(sizes, expected)
     return min(1.0, ratio) ** 2
@@ -87,10 +88,11 @@ def cluster_prior(
     base_of_clusters: float,
     balance: float,
 ) -> float:
-    """Return the prior variance of a mean over clusters.
+    """Return the variance to assume for a mean over clusters before any spread is observed.
 
-    `base` is the effective number of samples, `base_of_clusters` the effective number
-    of clusters. `balance` is 1 for clusters of equal size, and lower otherwise.
+    It is relative to that of independent samples. `base` is the effective number of
+    samples, `base_of_clusters` the effective number of clusters. `balance` is 1 for
+    clusters of equal size, and lower otherwise.
     """
     samples_per_cluster = base / base_of_clusters
     return 1 + assumed_correlation(balance) * max(0.0, samples_per_cluster - 1)
