@@ -50,7 +50,7 @@ def render_limited(render: Callable[[], str]) -> str:
 def spend(characters: int) -> None:
     """Charge this number of characters to the budget of the current rendering. Raise if the budget is exceeded.
 
-    Outside a rendering there is no budget. Then raise only if this one operation
+    Outside a rendering nothing is charged. Then raise only if this one operation
     exceeds the limit of a whole rendering.
     """
     left = _left.get()

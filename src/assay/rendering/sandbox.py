@@ -65,7 +65,9 @@ If a template calls them itself, it still pays from its budget.
 
 
 class _Charged(NodeTransformer):
-    """A Jinja code generator that inserts filters, which charge the budget for loops and for `~`."""
+    """A Jinja code generator that inserts filters. The filters charge the budget for
+    the steps of loops and for `~`.
+    """
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
         """Compile a `for` loop so that each of its steps is charged to the budget."""
@@ -151,8 +153,9 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         return attr in ALLOWED.get(kind, ())
 
     def getattr(self, obj: object, attribute: str) -> object:
-        """Return an attribute, or the value of a dictionary key, which takes precedence
-        over methods that are not allowed.
+        """Return an attribute, or the value of a dictionary key.
+
+        A key takes precedence over a method that templates may not use.
         """
         if type(obj) is dict and attribute not in _DICT and attribute in obj:
             return obj[attribute]

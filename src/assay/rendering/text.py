@@ -180,7 +180,7 @@ class PlainText:
     ) -> str:
         """Render the text with the values of its variables.
 
-        Media become placeholders, which the caller replaces by the media.
+        Each medium becomes a placeholder, which the caller replaces with the medium.
         """
         media = Shown()
         try:

@@ -1,8 +1,8 @@
 """The values of a sample that a template can use: JSON values only.
 
 These are text, numbers, booleans, None, and lists and dictionaries of them. A medium
-becomes a mark in the text, which is replaced by the medium after rendering. Any other
-object becomes its text.
+becomes a mark in the text. After rendering, the medium takes the place of the mark. Any
+other object becomes its text.
 """
 
 import re
@@ -77,7 +77,7 @@ class Shown:
         return found[0]
 
     def only(self, text: str) -> Media | None:
-        """Return the medium if a text consists of its mark, or else None."""
+        """Return the medium if the text consists only of its mark; otherwise None."""
         match = _MARK.fullmatch(text.strip())
         if match and int(match[1]) < len(self.media):
             return self.media[int(match[1])]

@@ -37,7 +37,7 @@ def _mappings(entries: Iterable[object]) -> list[Row]:
 
 
 def _mapping(value: object) -> Row:
-    """Return the value if it is a mapping, or else an empty one."""
+    """Return the value if it is a mapping; otherwise an empty mapping."""
     return value if isinstance(value, Mapping) else {}
 
 

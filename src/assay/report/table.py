@@ -62,9 +62,8 @@ def headings_of(results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def format_floor(result: Result) -> str:
-    """Return the floor of a result, the score of an agent that does nothing: `0.380 (null)`.
-
-    Without a floor, return the chance level, or else an empty text.
+    """Return the score of an agent that does nothing, or the chance level: `0.380
+    (null)`; empty if the result has neither.
     """
     floor = result.details.get(FLOOR)
     if not isinstance(floor, Mapping):
@@ -280,7 +279,7 @@ def group_tables(results: Sequence[Result]) -> list[GroupTable]:
 
 
 def _tags_of(results: Sequence[Result]) -> list[str]:
-    """Return the names of all tags by which the results are broken down."""
+    """Return the names of all tags for which the results have breakdowns."""
     tags: dict[str, None] = {}
     for result in results:
         tags.update(dict.fromkeys(result.groups))
@@ -357,7 +356,7 @@ def _short(result: Result) -> str:
 
 
 def _number(result: Result) -> str:
-    """Return the text of a cell: a value with its interval."""
+    """Return a value and its interval as the text of a table cell."""
     value = format_value(result.value)
     interval = format_interval(result)
     return f"{value} {interval}"

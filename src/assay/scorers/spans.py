@@ -3,7 +3,7 @@
 The result is `details["span"]`, start and end in characters of `output.text`. Scorers
 often read a converted form of the answer, without markup and with numbers in plain
 digits. Then the words that they read are looked up in the original answer. If their
-position is uncertain, there is no span.
+position is uncertain, the span is left out.
 """
 
 from typing import Any

@@ -178,7 +178,7 @@ def write_output(
 ) -> T:
     """Write an output file completely or not at all. Raise if assay may not write it.
 
-    `write` writes to a draft, whose path it receives.
+    `write` is a function that gets the path of a draft and writes to it.
     """
     path = check_output(path)
     try:

@@ -86,7 +86,7 @@ def _folder_name(path: Path) -> str:
 
 
 def _stamp(files: Iterable[Path]) -> str:
-    """Return a digest of the names, sizes and times of files, which changes if one of the files changes."""
+    """Return a digest of the names, sizes and times of files. It changes if one of the files changes."""
     digest = hashlib.sha256(str(CONVERSION).encode())
     for file in files:
         stat = file.stat()

@@ -22,7 +22,7 @@ BLOCK_BYTES = 1 << 18
 REASONING_PART = b'"type":"reasoning"'
 """A text that occurs only in journal lines of answers with reasoning, because quotes inside texts are escaped."""
 Cell = tuple[str, str]
-"""The task and model to which a row of the results table belongs."""
+"""The task and the model of one row of the results table."""
 Round = tuple[Cell, str, int, int]
 """Identifies one answer: task and model, sample id, epoch and round."""
 

@@ -52,7 +52,7 @@ def journal_note(layout: Layout) -> dict[str, Any]:
 
 
 def is_vouched(manifest: Mapping[str, Any]) -> bool:
-    """Return True if a run ended and recorded the digests of its files, by which they can be checked."""
+    """Return True if a run ended and recorded the digests of its files. Only then can the files be checked."""
     return isinstance(manifest.get("journal"), Mapping) and isinstance(
         manifest.get("summary"), Mapping
     )

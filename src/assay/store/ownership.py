@@ -82,7 +82,9 @@ def refuse_foreign(folder: Path) -> None:
 
 
 def _refuse_special(path: Path, *, is_folder: bool) -> None:
-    """Raise for a link, which may lead to other people's files, and for other special files that a run never writes."""
+    """Raise for a link, which may point to other people's files, and for other special
+    files that a run never writes.
+    """
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:

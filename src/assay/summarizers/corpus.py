@@ -35,7 +35,9 @@ class Pool:
     counts: "array[float]" = field(default_factory=lambda: array("d"))
     """The counts of all answers in one flat array."""
     units: "array[int]" = field(default_factory=lambda: array("L"))
-    """The cluster of each answer, or else its sample. All answers of one cluster or sample are resampled together."""
+    """The unit of each answer: its cluster or, if it has none, its sample. All answers
+    of a unit are resampled together.
+    """
     scored: "array[int]" = field(default_factory=lambda: array("L"))
     """Indices of the answers that could be read."""
     outcomes: Counter[str] = field(default_factory=Counter)

@@ -124,7 +124,7 @@ class Expression:
         return _evaluate(self.tree, lookup)
 
     def linear_weights(self, names: Sequence[str]) -> list[float] | None:
-        """Return the factor of each name if the expression is a weighted sum of them, or else None."""
+        """Return the factor of each name if the expression is a weighted sum of names; otherwise None."""
         if not _is_linear(self.tree):
             return None
         if self.evaluate(lambda name: 0.0) != 0.0:
@@ -132,7 +132,7 @@ class Expression:
         return [float(self.evaluate(_only(name))) for name in names]
 
     def as_ratio(self) -> "tuple[Expression, Expression] | None":
-        """Return numerator and denominator if the expression is a division, or else None."""
+        """Return numerator and denominator if the expression is a division; otherwise None."""
         if not isinstance(self.tree, ast.BinOp) or not isinstance(
             self.tree.op, ast.Div
         ):

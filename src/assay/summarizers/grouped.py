@@ -34,7 +34,7 @@ class _Group:
 @summarizers.register("grouped")
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """The share of groups whose samples are all right, and in addition the mean over samples.
+    """The share of groups whose samples are all right. The mean over samples is reported as well.
 
     The task names the column that identifies the groups: `columns: {group: pair}`.
     """

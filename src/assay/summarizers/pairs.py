@@ -203,7 +203,7 @@ def _group_values(
 
 
 def _all_right(attempts: Sequence[Sequence[float | None]]) -> list[float | None]:
-    """Return, for each attempt, 1 if all its answers are right, or else 0; None if a value is missing."""
+    """Return 1 for each attempt whose answers are all right, and 0 for the others; None if a value is missing."""
     verdicts = []
     for values in attempts:
         if None in values:

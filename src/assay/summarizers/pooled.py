@@ -47,7 +47,7 @@ class Pooled:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield one result. Its details have the mean of the samples' own ratios."""
+        """Yield one result. Its details also have the mean of the ratios of the individual samples."""
         names = (_names(self.numerator), _names(self.denominator))
         formula = "ratio" if self.bounds is None else "share"
         recipe = Recipe(formula, names)

@@ -307,7 +307,9 @@ def expected_of(
 
 
 def unit_of(record: ScoreRecord) -> str:
-    """Return the unit of a record that is resampled as a whole: its cluster, or else its sample with all epochs."""
+    """Return the unit of a record, which is resampled as a whole: its cluster or, if it
+    has none, its sample with all epochs.
+    """
     if record.cluster is not None:
         return record.cluster
     return record.id

@@ -158,7 +158,7 @@ def meteor(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[Result]:
-    """Yield METEOR over all segments, 0 to 1."""
+    """Yield METEOR over all samples together, 0 to 1."""
     yield corpus_result(records, context, "meteor", Recipe("meteor", "stats"))
 
 

@@ -232,10 +232,10 @@ def one_value(
     reducer: str,
     ballots: Sequence[Hashable | None] | None = None,
 ) -> Reduced | None:
-    """Reduce the answers to one sample to one value; None if there are none.
+    """Reduce the answers to one sample to one value. Return None without answers, or if the value is undefined.
 
-    If answers are missing, pass@k of the other answers may be undefined. Then the
-    sample as a whole is unresolved.
+    If answers are missing, pass@k of the remaining answers may be undefined. Then the
+    whole sample is unresolved.
     """
     if not answers or (lost and not _enough(len(answers), reducer)):
         return None
@@ -330,9 +330,7 @@ def failure_flags(share: float) -> tuple[str, ...]:
 
 
 def doubt_flags(doubts: Mapping[str, int]) -> tuple[str, ...]:
-    """Return flags with the number of doubtful verdicts. A scorer, such as one that
-    runs code, marks its own verdicts so.
-    """
+    """Return flags with the number of verdicts that the scorer marked as doubtful. Scorers of code do this."""
     flags = []
     for name, (singular, plural) in DOUBTS.items():
         count = doubts.get(name, 0)

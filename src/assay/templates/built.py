@@ -206,7 +206,9 @@ class BuiltTemplate:
         return self._solve is not None
 
     def answer(self, sample: Sample) -> object:
-        """Return the answer that ends a solved example: the template's own answer, or else the target."""
+        """Return the answer that ends a solved example: the template's `answer` if it
+        has one, otherwise the target.
+        """
         with blame(TemplateError, self.name, sample.id):
             if self._answer is None:
                 return target_text(sample)

@@ -212,7 +212,7 @@ class ByRow:
         return (_CHOICES if sample.choices else _QUESTION)(sample)
 
     def solution(self, sample: Sample) -> object:
-        """Return the answer that ends a solved example: the letter if the row has options, or else the target."""
+        """Return the answer that ends a solved example: the letter if the row has options, otherwise the target."""
         return (_CHOICES if sample.choices else _QUESTION).solution(sample)
 
 

@@ -39,7 +39,9 @@ def solution_of(
     sample: Sample,
     answer: str | None,
 ) -> object:
-    """Return the answer that ends a solved example: the template's rendered `answer`, or else the target."""
+    """Return the answer that ends a solved example: the template's rendered `answer` if
+    it has one, otherwise the target.
+    """
     if answer is None:
         return target_text(sample)
     return compiled(answer, "template, key `answer`")(sample)

@@ -10,7 +10,9 @@ from ..core import Outcome, Output, UsageError
 from ..core.errors import plural
 
 MOST_CALLS_IN_ANSWER = 100
-"""Maximum number of calls in one answer that are run. For each further call, the model is told that it was not run."""
+"""Maximum number of calls in one answer that are run. The model gets a note for each
+further call that it was not run.
+"""
 USUAL_TURNS = 30
 USUAL_CALL_SECONDS = 180.0
 

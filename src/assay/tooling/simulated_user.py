@@ -126,7 +126,7 @@ class SimulatedUser:
         return ()
 
     async def open(self, context: SampleContext) -> "UserSession":
-        """Return a session in which the user has not yet written."""
+        """Return a new conversation with the simulated user, which begins without a message."""
         persona = self._render(context.sample)
         system = GUIDELINES.format(
             stop=STOP_MARKS[0],
@@ -161,7 +161,11 @@ class UserSession:
         self._exchanges = 0
 
     async def begin(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the user's first message: the question of the row, or else a message of the model."""
+        """Return the prompt with the user's first message.
+
+        This is the question of the row. If the row has no question, the model that
+        plays the user writes the message.
+        """
         question = _question_of(prompt)
         if question:
             self.talk.messages.append(Message("assistant", (Text(question),)))

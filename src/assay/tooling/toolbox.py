@@ -125,9 +125,9 @@ class ToolSessionExtras(Protocol):
     """True if the sample ends after these calls without another request, as after `submit`."""
 
     async def begin(self, prompt: Prompt) -> Prompt:
-        """Return the first prompt, for sessions in which the other side begins the conversation.
+        """Return the first prompt, if the session and not the template begins the conversation.
 
-        `prompt` is the template's.
+        `prompt` is the one that the template wrote.
         """
 
     async def reply(

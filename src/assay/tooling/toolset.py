@@ -293,7 +293,7 @@ class SampleTools:
             raise blamed(TemplateError, error, "function `state`", sample.id) from error
 
     async def begin(self, prompt: Prompt) -> Prompt:
-        """Return the first prompt of the sample, after a session may have changed it."""
+        """Return the first prompt of the sample. Sessions may change the template's prompt."""
         for session in await self.open():
             begin = getattr(session, "begin", None)
             if begin is not None:

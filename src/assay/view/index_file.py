@@ -103,7 +103,7 @@ def _load(layout: Layout) -> JournalIndex | None:
 
 
 def _mark(path: Path, end: int) -> dict[str, int]:
-    """Return values by which a later reader can check that the indexed part of a journal has not changed."""
+    """Return checksums that show later whether the indexed part of a journal is unchanged."""
     with path.open("rb") as file:
         first = crc32(file.read(min(COMPARED_BYTES, end)))
         file.seek(max(0, end - COMPARED_BYTES))

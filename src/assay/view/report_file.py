@@ -110,8 +110,8 @@ def _changed_rows(pages: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
 def choose(run: RunView, most: int) -> list[int]:
     """Choose at most `most` rows to show: failures first, then low scores, then the others.
 
-    If there are more rows, each of these kinds gets a share of `most`, and its rows are
-    spread evenly over the data.
+    If there are more rows, each of these three kinds gets a share of `most`. The chosen
+    rows of a kind are spread evenly over the data.
     """
     kinds = _by_kind(run.columns())
     shares = {"failed": most // 2, "low": most // 4, "rest": most // 4}

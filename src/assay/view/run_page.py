@@ -163,7 +163,7 @@ def progress(run: RunView) -> dict[str, Any]:
 
 
 def _limit_of(manifest: Mapping[str, Any]) -> int | None:
-    """Return the number of samples given with `--limit`, or else None.
+    """Return the number of samples given with `--limit`; None if there was no limit.
 
     It is needed for data from a generator, whose length is unknown.
     """

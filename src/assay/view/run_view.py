@@ -361,7 +361,11 @@ def _metric_without_table(
     index: JournalIndex,
     cell: Mapping[str, Any],
 ) -> str | None:
-    """Return the metric to show for a task × model without a table: one of its first scorer, or else any."""
+    """Return the metric to show for a task × model without a results table.
+
+    It is a metric of the first scorer that has one, otherwise the first metric of the
+    run.
+    """
     for scorer in cell.get("scorers", {}):
         for name in index.metrics:
             if name == scorer or name.startswith(f"{scorer}."):

@@ -1,12 +1,13 @@
-"""Score multiple choice from generated text, also as MMLU-Pro's official script does.
+"""Score multiple choice from generated text.
 
-The rules that read the answer are in `choice_rules`; the rule that was used is stored with every score. With
-`extractor: judge` a model reads the answer instead (`read_by_judge`).
+The rules that read the answer are in `choice_rules`. The rule that was used is stored
+with every score. With `extractor: judge`, a model reads the answer instead
+(`read_by_judge`).
 
-MMLU-Pro is scored with assay's rules, or with the rules of its official script. The
-official script takes the first "answer is (X)", or else the last "Answer: X" of the
-first line that has one, or else the last single capital from A to J, and guesses
-otherwise. Here nothing is guessed unless `guess` is set.
+The scorer for MMLU-Pro also has the metric of the official MMLU-Pro script. This script
+takes the first "answer is (X)". If there is none, it takes the last "Answer: X" of the
+first line that has one, or the last single capital from A to J. If nothing matches, it
+guesses. Here nothing is guessed unless `guess` is set.
 """
 
 import random

@@ -512,5 +512,5 @@ def _as_contrast(match: re.Match[str]) -> str:
 
 
 def _without_options(match: re.Match[str]) -> str:
-    """Return the word classes of a clause with its options replaced by unknown words."""
+    """Return the word classes of a clause, in which options are marked as unknown words."""
     return match[0].replace(TEXT, UNKNOWN).replace(LETTER, UNKNOWN)

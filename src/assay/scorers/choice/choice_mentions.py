@@ -395,7 +395,7 @@ def _mark_letter(
     chars: list[str],
     mention: Mention,
 ) -> None:
-    """Replace an option's letter by its mark, and the option's text after it by `OWN_TEXT` characters."""
+    """Replace an option's letter with its mark, and the option's text after it with `OWN_TEXT` characters."""
     chars[mention.start] = _shifted(FIRST_LETTER_MARK, mention.letter)
     if not mention.has_text:
         return

@@ -126,11 +126,12 @@ def whole_program(
     *,
     reads_input: bool = False,
 ) -> tuple[str, Rule]:
-    """Return the program of an answer: its last suitable fenced block, or else the whole text.
+    """Return the program of an answer: its last suitable fenced block, or the whole text if it has no fenced block.
 
-    Three kinds of blocks are skipped if another block remains: blocks in another language, such as an example of the
-    output; blocks that define no function or class named in `tests`, such as an example of a call; and, if the program
-    `reads_input`, Python blocks that read none.
+    Three kinds of blocks are skipped if another block remains: blocks in another
+    language, such as an example of the output; blocks that define no function or class
+    named in `tests`, such as an example of a call; and, if the program `reads_input`,
+    Python blocks that read no input.
     """
     fenced = [block for block in fenced_blocks(text) if block.code.strip()]
     if not fenced:

@@ -144,9 +144,9 @@ class TestCode:
 
     tree: ast.Module
     statements: list[ast.stmt] = field(init=False)
-    """The statements of the code, without calls to test runners.
+    """The statements of the code, excluding calls to test runners.
 
-    A block `if __name__ == "__main__":` is replaced by its content.
+    The content of a block `if __name__ == "__main__":` takes the place of the block.
     """
     functions: list[str] = field(init=False)
     """The names of test functions that nothing calls."""
@@ -307,7 +307,7 @@ def _passes_over(handler: ast.ExceptHandler) -> bool:
 
 
 def _without_guards(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements. A block `if __name__ == "__main__":` is replaced by its content."""
+    """Yield the statements. The content of a block `if __name__ == "__main__":` takes the place of the block."""
     for statement in statements:
         if isinstance(statement, ast.If) and _is_guard(statement.test):
             yield from statement.body
@@ -321,7 +321,7 @@ def _is_guard(test: ast.expr) -> bool:
 
 
 def _names_of_runners(tree: ast.Module) -> frozenset[str]:
-    """Return the names by which the code calls `unittest.main` and `pytest.main`."""
+    """Return the names under which the code can call `unittest.main` and `pytest.main`."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

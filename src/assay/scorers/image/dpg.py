@@ -69,7 +69,7 @@ def settle(
     answers: Mapping[str, bool],
     parents: Mapping[str, Sequence[str]],
 ) -> dict[str, bool]:
-    """Return the ids of the fulfilled propositions: their own answer and those of all their parents are yes."""
+    """Return the ids of the fulfilled propositions. They and all their parents were answered with yes."""
     fulfilled: dict[str, bool] = {}
     for key in TopologicalSorter(parents).static_order():
         # A parent that is not among the questions is ignored.

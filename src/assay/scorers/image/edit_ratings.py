@@ -378,7 +378,7 @@ def _not_judged(
     names: Sequence[str],
     worst: float,
 ) -> Score | None:
-    """Return the score of an output without an image, which no judge has to rate; None if there is an image."""
+    """Return the score of an output without an image, without calling the judge; None if there is an image."""
     silence = no_answer(output)
     if silence is None and not images:
         silence = Score.unparsed(reason="no image in the output")

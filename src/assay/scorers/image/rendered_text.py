@@ -1,7 +1,7 @@
 """Measure how much of the expected text a text recogniser (OCR) reads in an image.
 
-`ocr_text` scores text that was already recognised: the saved entry `recognised`, or the
-output's own text. `rendered_text` calls a recogniser. The values depend on the
+`ocr_text` scores text that was recognised earlier and saved under the key `recognised`,
+or the output's own text. `rendered_text` calls a recogniser. The values depend on the
 recogniser, so report its name with them.
 """
 

@@ -71,7 +71,8 @@ class ModelAsJudge(GivenModels, ABC):
     expects: str = ""
     """`image` or `audio`: an answer without such a medium is unparsed and not sent to the judge.
 
-    In a comparison, base64 in the column of the other answer is decoded as this medium.
+    In a comparison, the column with the second answer may contain such a medium as
+    base64.
     """
     shows_question: bool = False
     """Whether media of the question are also sent to the judge, such as the original image of an edit."""
@@ -251,7 +252,7 @@ class Judge(ModelAsJudge):
 
     @property
     def best_mark(self) -> float:
-        """The best rating on the scale, which canaries ask the judge for."""
+        """The best rating on the scale. Canaries demand it from the judge."""
         if self._grades is not None:
             return self._grades.best
         return float(self.bounds[1])

@@ -46,7 +46,7 @@ class CanaryReport:
 
     @property
     def rate(self) -> float | None:
-        """The share of canaries that got the top grade, among those with a verdict; None if there is no verdict."""
+        """The share of canaries that got the top grade, among those with a verdict; None if none got a verdict."""
         judged = self.tried - self.without_verdict
         return self.fooled / judged if judged else None
 

@@ -20,9 +20,10 @@ _SWAPPED = {"A": "B", "B": "A", "tie": "tie"}
 @scorers.register("pairwise_judge")
 @dataclass(frozen=True)
 class PairwiseJudge(ModelAsJudge):
-    """1 if the judge prefers the model's answer in both orders, 0 if it prefers the other answer in both.
+    """1 if the judge prefers the model's answer in both orders, 0 if it prefers the answer to compare with in both.
 
-    Anything else is a tie, 0.5, because a preference that changes with the order is not valid.
+    Anything else is a tie, 0.5, because a preference that changes with the order is not
+    valid.
     """
 
     against: str = "target"

@@ -83,7 +83,7 @@ class JudgeRatings(GivenModels):
 
     @property
     def best_mark(self) -> float:
-        """The best rating on the scale. Canaries ask the judge for it."""
+        """The best rating on the scale. Canaries demand it from the judge."""
         return float(self.highest)
 
     @property

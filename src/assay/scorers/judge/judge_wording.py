@@ -76,7 +76,7 @@ def read_match(
 ) -> float | str:
     """Return the verdict in a reply: the text captured by group 1 in the pattern's last match.
 
-    Raise `NoVerdict` if there is no match or its text is not on the scale.
+    Raise `NoVerdict` if nothing matches or the text is not on the scale.
     """
     if len(reply) > _MAX_REPLY_CHARS:
         raise NoVerdict("the reply is too long")

@@ -106,7 +106,10 @@ def _numbered(
 
 
 def read_rating(reply: str) -> float | None:
-    """Return the first rating in double brackets, or else in single brackets; None if it is not on the scale."""
+    """Return the first rating in double brackets; without one, the first in single brackets.
+
+    Return None if there is none or if it is not on the scale.
+    """
     for pattern in _RATINGS:
         match = pattern.search(reply)
         if match is not None:

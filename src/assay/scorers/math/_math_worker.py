@@ -336,8 +336,10 @@ def is_same_text(
 
 
 def plain_text(text: str, *, any_formula: bool = True) -> str:
-    """Return the part of a text to compare: the last box, or else (with `any_formula`) the
-    formula at its end, or else all of it.
+    """Return the part of a text to compare: the content of the last box, or the whole text if it has no box.
+
+    With `any_formula`, a formula at the end of a text without a box is used. Several
+    boxes on one line give an empty text.
     """
     before, box, behind = text.rpartition("\\boxed{")
     if box:

@@ -194,10 +194,10 @@ def whole_value(
     number: re.Match[str],
     pattern: re.Pattern[str],
 ) -> re.Match[str] | None:
-    """Return the match of the value that a number belongs to; the same match if it is not a part of a compound.
+    """Return the match of the whole value that a number is part of: 12 for the 4 of `3 · 4`.
 
-    An expression is replaced by its value, and that is matched. Return None for a compound that has no value as one
-    number.
+    If the number is not part of anything, return its match unchanged. Return None for a
+    combination that has no value as one number, such as `3:1`.
     """
     value = _value(number, pattern)
     if isinstance(value, re.Match):

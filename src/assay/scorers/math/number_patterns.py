@@ -140,8 +140,8 @@ _HAN_OR_HANGUL = re.compile(r"[\u3400-\u9fff\uac00-\ud7af]")
 
 
 def _scale_word(word: str) -> str:
-    """Return the pattern of a scale word such as `million`. In Chinese, 千 is no scale
-    word in a unit such as 千克 (kilogram).
+    """Return the pattern of a scale word such as `million`. Chinese units such as 千克
+    (kilogram) contain none: 千 is not matched.
     """
     if _HAN_OR_HANGUL.match(word):
         return rf"{word}(?![克米瓦卡帕])"
@@ -291,7 +291,7 @@ TURNED = re.compile(
     rf"{_SENTENCE_START}{_CONCLUDING}(\d{{1,40}}) = \d{{1,40}}{_OPERATION}\.?\s{{0,9}}\Z",
     re.IGNORECASE,
 )
-"""A final sentence whose result is on the left: `So 12 = 3 * 4.`"""
+"""A final sentence that gives the result before the equals sign: `So 12 = 3 * 4.`"""
 
 # 7, no, 8; 7 — or rather 8
 _RETRACTION = any_of(
@@ -453,7 +453,7 @@ def format_quantity(number: Quantity | None) -> str | None:
 
 
 def _plain(value: Fraction) -> str:
-    """Return a value as text: a decimal if it has few enough digits, or else a fraction (`72`, `0.5`, `1/3`)."""
+    """Return a value as text: a decimal if a short one is exact, otherwise a fraction (`72`, `0.5`, `1/3`)."""
     if value.denominator == 1:
         return str(value.numerator)
     decimal = Decimal(value.numerator) / Decimal(value.denominator)

@@ -177,7 +177,7 @@ class _Golds:
 
 
 def strict_match(text: str) -> re.Match[str] | None:
-    """Return the match of the strict filter, whose group 1 is the number after the first `#### `."""
+    """Return the match of the strict filter. Its group 1 is the number after the first `#### `."""
     return _STRICT.search(text)
 
 

@@ -164,10 +164,10 @@ MARK_SCRIPTS: dict[str, tuple[int, int]] = {
 
 @cache
 def normalizer(name: str, *, keep_blanks: bool = True) -> Normalizer:
-    """Return the normalizer with this name. It is loaded at its first use.
+    """Return the normalizer with this name. It is loaded on first use.
 
     `keep_blanks` matters only for `zh`, which removes spaces for character error rates.
-    Word error rates need them.
+    Word error rates need the spaces.
     """
     if name == "none":
         return plain_text
@@ -201,8 +201,8 @@ def check_normalizer(name: str, scorer: str) -> None:
 
 
 def mark_script(text: str) -> str | None:
-    """Return the script of a text whose vowels are combining marks, which a normalizer
-    deletes; None for other scripts.
+    """Return the script of a text if its vowels are combining marks, which a normalizer
+    would delete; None for other scripts.
     """
     if text.isascii():
         return None

@@ -244,7 +244,7 @@ class WordErrorRate(ErrorRate):
     normalize: str = "none"
     """The normalizer: `none`, `whisper-en`, `whisper-basic` or `zh`."""
     any_script: bool = False
-    """Whether `whisper-basic` is allowed for scripts whose vowels it deletes, to reproduce a published value."""
+    """Whether to allow `whisper-basic` even for scripts whose vowels it deletes, to reproduce a published value."""
     kind: ClassVar[str] = "wer"
 
     @staticmethod

@@ -344,8 +344,10 @@ class Regex:
         )
 
     def _find(self, text: str) -> re.Match[str] | None:
-        """Return the first or last match of the pattern; None if there is no match, or
-        if the capture group took no part in it.
+        """Return the first or last match of the pattern.
+
+        Return None if nothing matches, or if the match does not include the capture
+        group.
         """
         matches = _compile(self.pattern, self.ignore_case).finditer(text)
         if self.match == "first":

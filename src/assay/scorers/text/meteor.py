@@ -179,7 +179,7 @@ class Program:
         return numbers, float(segment)
 
     def _ask(self, line: str) -> str:
-        """Write a line to the process, and return the line that it replies."""
+        """Write a line to the process, and return its reply."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(f"{line}\n")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.ter import TER
 
 TOKENIZERS = ("13a", "zh", "intl", "char", "none", "ja-mecab", "ko-mecab")
-"""Tokenizers that work without a download."""
+"""Tokenizers of sacreBLEU that need no download."""
 SACREBLEU = Requirement("sacrebleu", "sacrebleu", "assay[metrics]")
 _DICTIONARIES = {
     "ja-mecab": tuple(

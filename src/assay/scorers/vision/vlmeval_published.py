@@ -24,7 +24,7 @@ from .mmvet import HOTTER, ask_again, grading_prompt
 
 TRIES = (DEFAULT_OPTIONS, *(DEFAULT_OPTIONS.set(seed=again) for again in (1, 2)))
 SEED = 2680
-"""The seed with which VLMEvalKit draws a random letter, in its documented revision."""
+"""VLMEvalKit's seed for random letters. It is that of the VLMEvalKit revision named in the documentation."""
 
 
 @scorers.register("choice_vlmeval_judged")

@@ -15,8 +15,8 @@ def cohens_kappa(
 ) -> float:
     """Return Cohen's kappa, the agreement of two raters beyond chance.
 
-    If it is weighted, the weight of a disagreement is the distance of the two ratings, which
-    must be numbers.
+    With `weights`, ratings must be numbers, and a disagreement counts more if they are
+    further apart.
     """
     if len(first) != len(second):
         raise ValueError(

@@ -40,11 +40,11 @@ def compare_corpus(
     *,
     level: float = 0.95,
 ) -> Comparison:
-    """Compare a corpus metric of two models. `function` computes it from the sums of the samples' counts.
+    """Compare a corpus metric of two models. `function` computes the metric from the sums of the samples' counts.
 
-    It takes many rows of sums at once and returns one value for each. The counts of
-    several answers to a sample are added first. The wins are the samples whose own
-    counts give the first model the higher value.
+    `function` takes many rows of sums at once and returns one value for each. If a
+    sample has several answers, their counts are added up first. A sample is a win if
+    its own counts give the first model the higher value.
     """
     import numpy as np
 

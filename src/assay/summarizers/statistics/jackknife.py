@@ -64,8 +64,8 @@ def jackknife(
     the scale of the metric: (0, 100) for BLEU, `POSITIVE` for an error rate. With
     `ends`, the interval is Student's t on the logit or logarithm.
 
-    There is no interval if all units (samples or clusters) are equal, if a stratum has
-    only one, or if the value is undefined without one of them.
+    The result has no interval if all units (samples or clusters) are equal, if a
+    stratum has only one, or if the value is undefined without one of them.
     """
     import numpy as np
 
@@ -156,8 +156,8 @@ def ratio_estimate(
 ) -> Estimate:
     """Return the sum of the numerators divided by the sum of the denominators, with its interval.
 
-    Between two finite `ends` (a share of questions, an F1) it has the score interval of
-    a mean whose weights are the denominators. Otherwise it has the interval of a corpus
+    If both `ends` are finite (a share of questions, an F1), it is the score interval of
+    a mean whose weights are the denominators. Otherwise it is the interval of a corpus
     metric.
     """
     import numpy as np

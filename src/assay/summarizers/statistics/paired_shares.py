@@ -176,7 +176,8 @@ def _likeliest_losses(
 ) -> float:
     """Return the maximum likelihood share of losses, a root of a quadratic equation.
 
-    Of the two equal formulas for the root, the one in which no digits cancel is used.
+    There are two equal formulas for the root. The one that loses no precision by
+    cancellation is used.
     """
     slope = (2 * n - wins + losses) * difference
     slope -= wins + losses

@@ -178,10 +178,9 @@ def _never_lost(
     battles: Sequence[Battle],
     names: Sequence[str],
 ) -> list[str]:
-    """Return a group of models that never lost or tied against the others.
+    """Return a group of models that never lost or tied against a model outside the group.
 
-    The result is empty if every group lost or tied at least once: then the ratings exist
-    (Ford 1957).
+    The result is empty if no group is like this. Then the ratings exist (Ford 1957).
     """
     beaten_by: dict[str, set[str]] = {name: set() for name in names}
     for battle in battles:

@@ -133,7 +133,7 @@ def _effective_trials(
     spread: Spread,
     width: float,
 ) -> float:
-    """Return the number of right-or-wrong trials with which a share would have the same variance."""
+    """Return the number of right-or-wrong trials whose share of successes would have the same variance."""
     binary_variance = share * (1 - share) / spread.base
     seen_ratio = spread.variance / width**2 / binary_variance
     weighted = spread.seen * seen_ratio + spread.unseen * spread.prior
