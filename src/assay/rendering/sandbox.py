@@ -60,7 +60,8 @@ ALLOWED: Mapping[type, frozenset[str]] = {
 _PADDING = frozenset({"center", "ljust", "rjust", "zfill"})
 _COUNTED, _JOINED = "stepped_", "concatenated_"
 """Names of two filters that the compiler inserts into templates, for loops and for `~`.
-If a template calls them itself, it still pays from its budget.
+
+A template may also call them itself, but gains nothing: they only charge its budget.
 """
 
 

@@ -165,9 +165,9 @@ def meteor(
 def corpus_meteor_from(sums: "Floats") -> "Floats":
     """Return the METEOR of each row of sums.
 
-    A row has the numbers of words and of function words on both sides. Then follow, for
-    each of the four stages, the matched content words and matched function words on
-    both sides. At the end are the number of chunks, and the numbers of matched words on
+    A row begins with the numbers of words and of function words on both sides. For each
+    of the four stages it has the matched content words and matched function words on
+    both sides. It ends with the number of chunks and the numbers of matched words on
     both sides.
     """
     import numpy as np

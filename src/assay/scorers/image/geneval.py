@@ -209,8 +209,9 @@ def directions(
     other: Box,
     threshold: float = 0.1,
 ) -> set[str]:
-    """Return the directions (left, right, above, below) from `other` to `box`; none if
-    the offset is small for their sizes.
+    """Return the directions (left, right, above, below) in which `box` is seen from `other`.
+
+    The result is empty if the offset is small compared with the sizes of the boxes.
     """
     left, top, right, bottom = box[:4]
     other_left, other_top, other_right, other_bottom = other[:4]

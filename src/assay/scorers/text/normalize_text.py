@@ -167,7 +167,9 @@ def strip_marks(text: str, *, as_vlmeval: bool = False) -> str:
 
 
 def plain_words(text: str) -> str:
-    """Return a text in lower case, with digits for number words, without articles, and with apostrophes restored."""
+    """Return a lower-case text without articles, with digits for number words and with
+    missing apostrophes restored.
+    """
     words = (_NUMBER_WORDS.get(word, word) for word in text.lower().split())
     return " ".join(
         CONTRACTIONS.get(word, word) for word in words if word not in _VQA_ARTICLES

@@ -303,9 +303,7 @@ def estimate_mean(
 
 
 def _mean(numbers: Sequence[float]) -> float:
-    """Return the mean, without rounding errors: it is between the lowest and highest
-    value, and exact if all are equal.
-    """
+    """Return the mean. Rounding never moves it outside the range of the values, so it is exact if all are equal."""
     mean = math.fsum(numbers) / len(numbers)
     return min(max(mean, min(numbers)), max(numbers))
 

@@ -271,7 +271,7 @@ def has_number_of_words(
     num_words: int,
     relation: str,
 ) -> bool:
-    """Return True if the response has at least, or less than, `num_words` words, depending on `relation`."""
+    """Return True if the number of words is "at least" or "less than" `num_words`, as `relation` requires."""
     return holds(count_words(response), relation, num_words)
 
 
@@ -281,7 +281,7 @@ def has_number_of_sentences(
     num_sentences: int,
     relation: str,
 ) -> bool:
-    """Return True if the response has at least, or less than, `num_sentences` sentences, depending on `relation`."""
+    """Return True if the number of sentences is "at least" or "less than" `num_sentences`, as `relation` requires."""
     return holds(count_sentences(response), relation, num_sentences)
 
 

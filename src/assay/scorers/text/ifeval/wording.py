@@ -55,7 +55,7 @@ def holds(
     relation: str,
     threshold: int,
 ) -> bool:
-    """Return True if `count` is at least, or less than, `threshold`, depending on `relation`.
+    """Return True if `count` is "at least" or "less than" `threshold`, as `relation` requires.
 
     Raise `ValueError` for any other relation.
     """
@@ -130,7 +130,7 @@ def has_keyword_often(
     frequency: int,
     relation: str,
 ) -> bool:
-    """Return True if the keyword occurs at least, or less than, `frequency` times.
+    """Return True if the keyword occurs "at least" or "less than" `frequency` times, as `relation` requires.
 
     Case does not matter, and the keyword may be inside a longer word.
     """
@@ -157,9 +157,9 @@ def has_letter_often(
     let_frequency: int,
     let_relation: str,
 ) -> bool:
-    """Return True if a letter occurs at least, or less than, `let_frequency` times, in any case.
+    """Return True if a letter occurs "at least" or "less than" `let_frequency` times, as `let_relation` requires.
 
-    The data also use other characters (`#`, `!`) as the letter.
+    Case does not matter. The data also use other characters (`#`, `!`) as the letter.
     """
     if len(letter) != 1:
         raise ValueError(f"`letter` must be one character, not {letter!r}")
@@ -172,7 +172,9 @@ def has_capital_words(
     capital_frequency: int,
     capital_relation: str,
 ) -> bool:
-    """Return True if there are at least, or less than, `capital_frequency` words in capitals."""
+    """Return True if "at least" or "less than" `capital_frequency` words are in
+    capitals, as `capital_relation` requires.
+    """
     return holds(count_capital_words(response), capital_relation, capital_frequency)
 
 
