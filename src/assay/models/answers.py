@@ -88,10 +88,11 @@ def _hold_media(
     place: int,
     prompt_media: Sequence[Media],
 ) -> Output:
-    """Return the output with the media of candidate number `place` read into memory.
+    """Read the media of one candidate into memory, and return the output with the loaded copies.
 
-    The model may overwrite its files later. A medium from the prompt is copied first, so that the prompt's own object
-    stays lazy.
+    The user's function may overwrite its files later. A medium that comes from the
+    prompt is copied before loading, so that the prompt's object still opens its file
+    only when needed.
     """
     candidate = output.candidates[place]
     parts = tuple(
@@ -113,9 +114,10 @@ def as_likelihoods(
     request: Request,
     reference: str,
 ) -> Output:
-    """Convert the return value of a user's `likelihood` function for one request to an output.
+    """Convert the value that a user's `likelihood` function returned for one request to an output.
 
-    It may return an `Output`, or a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s.
+    The value is an `Output`, or a list of numbers, `(logprob, greedy)` pairs or
+    `Likelihood`s.
     """
     try:
         if isinstance(value, Output):
@@ -180,12 +182,12 @@ def _advice(value: object, reason: str) -> str:
 
 
 def _is_array(value: object) -> bool:
-    """Return True for an array, or for the mapping with an `array` that `datasets` uses for audio."""
+    """Return True for an array, or for a `datasets` audio clip: a mapping with the key `array`."""
     return hasattr(value, "shape") or (isinstance(value, Mapping) and "array" in value)
 
 
 def _inside(value: Mapping[str, Any]) -> str:
-    """Return a hint on which key of a returned dictionary may contain the answer."""
+    """Return a hint on where the answer is in a returned dictionary, such as `return the value of "content"`."""
     if "choices" in value:
         return 'the words of a chat reply are reply["choices"][0]["message"]["content"]'
     name = next(

@@ -53,7 +53,7 @@ UNKNOWN = (
 )
 LEAST_THINKING = 1024
 UNFINISHED = frozenset({"tool_use", "pause_turn"})
-"""Stop reasons of an answer that the model continues only after a tool has returned its result."""
+"""Stop reasons that mean that the model has paused for a tool result and will continue its answer."""
 BLOCKED = "blocked by content filtering policy"
 """Words in the API's error message that mean that its filter stopped an answer."""
 CHOICES = {"auto": "auto", "none": "none", "required": "any"}
@@ -62,7 +62,7 @@ CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 
 @dataclass
 class Anthropic(HttpModel):
-    """A model behind the Messages API. Each call makes one attempt; the scheduler retries."""
+    """A Claude model, called through the Messages API. Each call makes one attempt; the scheduler retries."""
 
     scheme: ClassVar[str] = "anthropic"
     public_url: ClassVar[str] = "https://api.anthropic.com/v1"
@@ -226,7 +226,7 @@ class Anthropic(HttpModel):
 
 
 def _option_fix(message: str) -> str:
-    """Return advice to leave out the option that an error message names; empty if it names none."""
+    """If an error message names an option that the model rejects, return advice to leave it out, otherwise ""."""
     for name in SAMPLING:
         if re.search(rf"\b{name}\b", message):
             return f"; fix: newer models take no {name}, leave it out"
@@ -260,7 +260,7 @@ def _tool_fields(prompt: Prompt) -> dict[str, Any]:
 
 
 def _messages(turns: Sequence[Message]) -> list[dict[str, Any]]:
-    """Convert messages to the API's turns: tool results and the user text after them form one user turn."""
+    """Convert messages to the API's turns. A user message after tool results joins the same user turn."""
     spelled: list[dict[str, Any]] = []
     follows_results = False
     for message in turns:
@@ -387,9 +387,10 @@ def read_body(answer: object) -> Output:
 
 
 def _with_needed_signatures(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Return the parts of an answer, without the signatures of its reasoning if it has no tool call.
+    """Return an answer's parts; if none is a tool call, remove the signatures from its reasoning.
 
-    Only reasoning before a tool call is sent back to the API, which then verifies its signature.
+    Reasoning is sent back only together with a tool call, and only then does the API
+    check signatures.
     """
     if any(isinstance(part, ToolCall) for part in parts):
         return tuple(parts)

@@ -1,8 +1,10 @@
 """Build a user's class, inspect the parameters of its function once, and call it.
 
-The annotation or the name of the first parameter determines what it receives: `request`, `prompt`, `text`, a batch of
-`requests`, or, under any other name, the messages as plain dictionaries. `options`, `seed` and `tools` are passed to
-functions that have such parameters. Every other parameter is an option of the model, set on the command line.
+The type annotation or the name of the first parameter decides what is passed:
+`request`, `prompt`, `text`, a batch of `requests`, or otherwise the messages as plain
+dictionaries. `options`, `seed` and `tools` are passed to functions that have these
+parameters. Every other parameter is a model option that the user can set on the command
+line.
 """
 
 import inspect
@@ -161,10 +163,10 @@ def check_declared(
     *,
     is_ready: bool = True,
 ) -> None:
-    """Raise if a model declares an invalid attribute. No property is evaluated.
+    """Raise if an attribute that the model declares, such as `batch_size`, is invalid. Properties are not evaluated.
 
-    `is_ready` is False for an object that will be wrapped as a model. Its `identity` is not checked, because an
-    unsuitable one is replaced by the identity of the object's source.
+    With `is_ready=False`, the object will be wrapped later. Its `identity` is then not
+    checked, because the wrapper replaces an unusable one.
     """
     for name in ("batch_size", "concurrency"):
         count = as_count(inspect.getattr_static(model, name, None))
@@ -211,12 +213,12 @@ PASSED = ("options", "seed", "tools")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How to call a user's function: the type of its first parameter, and its options."""
+    """How to call a user's function: what to pass as its first argument, and which further arguments it takes."""
 
     takes: str
-    """Type of the first parameter: `messages`, `dicts`, `text`, `prompt`, `request`, or a batch: `requests`."""
+    """What to pass first: `messages`, `dicts`, `text`, `prompt` or `request`, or a batch of `requests`."""
     passes: tuple[str, ...]
-    """Those of `options`, `seed` and `tools` that are parameters of the function."""
+    """Which of the parameters `options`, `seed` and `tools` the function has."""
     settings: frozenset[str] | None
     """Names of the options that the function declares; None if it accepts any."""
     needs: tuple[str, ...]
@@ -347,7 +349,7 @@ def _what_it_takes(parameter: inspect.Parameter) -> str:
 
 
 def as_dicts(request: Request) -> list[dict[str, Any]]:
-    """Return the messages as `{"role", "content"}`, without the empty turn that marks where the model writes.
+    """Return the messages as `{"role", "content"}` dictionaries, excluding the empty turn for the model's answer.
 
     Tool calls and their results have the form of OpenAI's chat API.
     """
@@ -414,7 +416,9 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def produced_kinds(returns: object) -> frozenset[str]:
-    """Return the output kinds in a return annotation; text, image and audio if it has none of them."""
+    """Return the output kinds from a return annotation: `str -> text`; all kinds if
+    the annotation is anything else.
+    """
     type_name = getattr(returns, "__name__", str(returns)).rpartition(".")[2].lower()
     if type_name == "str":
         return frozenset({"text"})

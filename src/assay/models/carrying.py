@@ -24,11 +24,11 @@ class Carrier:
     media: frozenset[str] = frozenset()
     """Kinds of media that a turn of the user or the model can contain."""
     system_media: frozenset[str] = frozenset()
-    """Kinds of media that a system turn can contain."""
+    """Kinds of media that a system message can contain."""
     roles: frozenset[str] | None = None
     """Roles that the request supports; None for a request that writes roles into the text."""
     system_first: bool = False
-    """True if system turns must come before all others, because the request has a single field for them."""
+    """True if system messages must come before all others, because the request has only one system field."""
     fix: str = ""
     """Advice on how to send a medium that such a request cannot contain."""
 
@@ -69,7 +69,7 @@ class Carrier:
         )
 
     def _unknown_medium(self, medium: Media, message: Message) -> DataError:
-        """Return the error for a medium that the endpoint does not accept, or not in a message of this role."""
+        """Return the error for a medium that the endpoint does not accept, or does not accept in a system message."""
         where = ""
         fix = self.fix
         if message.role in INSTRUCTION_ROLES:
@@ -89,9 +89,7 @@ def _first_medium_not_in(
     message: Message,
     kinds: Collection[str],
 ) -> Media | None:
-    """Return the first medium of a message or its tool results whose kind is not among
-    `kinds`; None if there is none.
-    """
+    """Return the first image, clip or video in a message whose kind is not in `kinds`; None if there is none."""
     for medium in message.media:
         if medium.kind not in kinds:
             return medium

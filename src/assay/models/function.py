@@ -1,7 +1,8 @@
 """Use a user's function or class as a model: `file.py:generate`.
 
-A failing sample does not affect others. An exception becomes the failed output of one sample. A batch that raises is
-repeated in halves until the failing sample is isolated.
+One failing sample does not affect the others: an exception becomes the failed output of
+its sample. If a whole batch raises, it is split in halves until the failing sample is
+found.
 """
 
 import inspect
@@ -70,7 +71,7 @@ class FunctionModel:
     abilities: Abilities
     identity: Mapping[str, Any]
     declares: frozenset[str]
-    """Names of the attributes (`accepts`, `produces`) that the user's code declares. The others are guessed."""
+    """Which of `accepts` and `produces` the user's code declares. Assay guesses the others."""
     written: Mapping[str, Any]
     """The options as the user wrote them. They may contain secrets, which must not be stored."""
 
@@ -315,7 +316,7 @@ def _one_by_one(
 def _repeat_until_complete(
     generate: Callable[[Sequence[Request]], Any],
 ) -> Callable[[Sequence[Request]], Any]:
-    """Wrap `generate` to repeat requests with new seeds until each has as many candidates as requested."""
+    """Wrap `generate` so that it repeats a request with new seeds until it has all `n` requested candidates."""
 
     def incomplete_requests(
         requests: Sequence[Request],
@@ -375,8 +376,9 @@ def _join_candidates(
     second: Output,
     wanted: int,
 ) -> Output:
-    """Join the candidates of two calls, at most `wanted`. Return the failure if the
-    second call failed or returned none.
+    """Add the second output's candidates to the first, up to `wanted`.
+
+    Return the second output instead if it failed, or without candidates if it has none.
     """
     if second.error is not None or not second.candidates:
         if second.error is not None:
@@ -472,10 +474,10 @@ def _failed(
     requests: Sequence[Request],
     reference: str,
 ) -> list[Output]:
-    """Return the failure of a single request; re-raise the error for a larger batch, which the caller then halves.
+    """Return the failure of a batch with one request; for a larger batch, re-raise so that the caller splits it.
 
-    If the number of answers is wrong, halving would not show which answer belongs to which request, so the whole
-    batch fails.
+    If the function returned the wrong number of answers, the whole batch fails: a half
+    batch would not show which answer belongs to which request.
     """
     if isinstance(error, WrongShape):
         return [Output.failed("exception", str(error), retryable=False)] * len(requests)

@@ -79,7 +79,7 @@ ENDED = frozenset({None, *STOP_REASONS, *BLOCKED})
 CHOICES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 """The API's function calling mode for each of assay's tool choices."""
 _BARE = re.compile(r"(?i)^audio/(?:l16|pcm)\b(?:.*\brate=(\d+))?")
-"""Matches the MIME type of raw audio: 16-bit mono samples without a file header."""
+"""Matches the MIME type of raw audio (16-bit mono samples in a file without a header)."""
 _SECONDS = re.compile(r"^(\d+(?:\.\d+)?)s$")
 
 
@@ -244,7 +244,7 @@ class Gemini(HttpModel):
 
 
 def _asked_wait(details: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the seconds to wait according to `google.rpc.RetryInfo`, which is in the body instead of a header."""
+    """Return how many seconds the service asks the client to wait, read from `google.rpc.RetryInfo` in the body."""
     delays = [_SECONDS.match(str(detail.get("retryDelay", ""))) for detail in details]
     return next((float(delay[1]) for delay in delays if delay), None)
 

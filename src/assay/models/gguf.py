@@ -1,8 +1,9 @@
 """GGUF weights run in this process by llama.cpp: chat, completion and likelihood. Greedy by default.
 
-An answer must not depend on the previous question, whose prefix may still be in the cache. Flash attention would
-introduce such a dependence, so it is off, at no cost in speed. If the cache left only the last token of a prompt to
-compute, llama.cpp would use another code path, so the prompt is then computed completely.
+An answer must not depend on the previous question, whose prefix may still be in the
+cache. Flash attention would make it depend on that prefix, so flash attention is off;
+this costs no speed. llama.cpp also rounds differently when only the last token of a
+prompt is missing from the cache. Such a prompt is computed completely.
 """
 
 import importlib.metadata
@@ -145,7 +146,7 @@ class Gguf(LocalModel):
         )
 
     def _has_template(self) -> bool | None:
-        """Return True if the file has a chat template; `None` if the file was not opened yet."""
+        """Return True if the file has a chat template. Return None if the file has not been opened yet."""
         if self.chat_template is not None:
             return True
         file: Path | None = vars(self).get("_file")
@@ -214,11 +215,7 @@ class Gguf(LocalModel):
         ask: Callable[[Request], Output],
         request: Request,
     ) -> Output:
-        """Call `ask` for one request.
-
-        Convert an error to a failed output, so that the rest of the batch is not
-        affected.
-        """
+        """Run `ask` on one request. An error becomes a failed output, so that the rest of the batch can continue."""
         self.load()
         with self._lock:
             try:
@@ -241,9 +238,10 @@ class Gguf(LocalModel):
         return self._renderer
 
     def _answer(self, request: Request) -> Output:
-        """Generate the answers to one request.
+        """Generate the candidates for one request.
 
-        Each candidate has its own seed, so that the third one is the same whether three or ten are requested.
+        Each candidate has its own seed, so the third candidate is the same whether
+        three or ten are requested.
         """
         started = time.perf_counter()
         if self._weigher is not None:
@@ -273,10 +271,7 @@ class Gguf(LocalModel):
         )
 
     def _fitting(self, request: Request) -> Question:
-        """Convert the prompt of a request to a `Question`.
-
-        The prompt is truncated if its answer would not fit into the context otherwise.
-        """
+        """Convert the prompt of a request to a `Question`, truncated if necessary to leave space for the answer."""
         prompt = request.prompt
         if self.truncate != "refuse":
             tokens = self._prompts.encode(prompt)
@@ -304,8 +299,10 @@ class Gguf(LocalModel):
         return Question(whole, prompt.is_chat)
 
     def _question_with_tools(self, prompt: Prompt) -> Question:
-        """Return a prompt with tools as token ids, because llama.cpp would apply
-        grammars if it received the tools.
+        """Convert a prompt with tools to token ids.
+
+        If llama.cpp received the tools themselves, it would force the answer into a
+        tool grammar.
         """
         return Question({"prompt": list(self._prompts.encode(prompt))}, is_chat=False)
 
@@ -315,10 +312,10 @@ class Gguf(LocalModel):
         request: Request,
         index: int,
     ) -> Output:
-        """Return candidate number `index` as an answer to the question.
+        """Generate candidate number `index`.
 
-        If the cache left only the last token of the prompt to compute, the question is asked again without the cache,
-        because llama.cpp rounds differently in that case.
+        If only the last prompt token was missing from the cache, generate again with an
+        empty cache, because llama.cpp rounds differently in that case.
         """
         chat = question.is_chat
         body = {**question.body, **self._options(request, index, chat=chat)}
@@ -340,7 +337,11 @@ class Gguf(LocalModel):
         return output
 
     def _weighed(self, request: Request) -> Output:
-        """Return the likelihoods of the continuations after as much of the context as fits, or of the whole text."""
+        """Score a request's continuations, or all of a text.
+
+        With `truncate` set to `left` or `middle`, a context that is too long for the
+        model is cut first.
+        """
         assert self._weigher is not None, "load comes first"
         self._last = None
         # llama.cpp includes the last token, although it is only predicted.
@@ -383,7 +384,8 @@ class Gguf(LocalModel):
     ) -> dict[str, Any]:
         """Return the options of a request under llama.cpp's names.
 
-        They replace the defaults in the file, so that without options the model is greedy.
+        They override the sampling defaults in the file, so an unset temperature means
+        greedy decoding.
         """
         options = request.options
         if options.reasoning_effort is not None:
@@ -423,7 +425,7 @@ def _too_long(length: int, context: int) -> Output:
 
 
 def _without_beginning(output: Output, prompt: Prompt) -> Output:
-    """Return the answer without the prefilled beginning of the assistant turn, which llama.cpp repeats."""
+    """Remove the prefilled text of the assistant turn from the output, because llama.cpp repeats it in the answer."""
     messages = [message for message in prompt.messages if message.parts is not None]
     if messages:
         last = messages[-1]
@@ -438,7 +440,7 @@ def _without_beginning(output: Output, prompt: Prompt) -> Output:
 
 
 def _without(beginning: str, candidate: Candidate) -> Candidate:
-    """Remove `beginning` from the start of a candidate's first text."""
+    """Remove a prefix from the first text part of a candidate."""
     parts = list(candidate.parts)
     for index, part in enumerate(parts):
         if isinstance(part, Text):
@@ -455,7 +457,7 @@ def _computed_last_token_alone(answer: object) -> bool:
 
 
 def _added(outputs: Sequence[Output]) -> Usage | None:
-    """Return the total token counts of several answers to one prompt, whose tokens are counted once."""
+    """Add up the usage of several answers to one prompt. The prompt's tokens are counted only once."""
     usages = [output.usage for output in outputs if output.usage is not None]
     if not usages:
         return None
@@ -469,7 +471,7 @@ def _added(outputs: Sequence[Output]) -> Usage | None:
 
 @lru_cache(maxsize=8)
 def holds_template(file: Path) -> bool:
-    """Return True if the metadata of a GGUF file contain a chat template. They precede the weights."""
+    """Return True if a GGUF file's metadata, which is stored before the weights, contains a chat template."""
     key = b"tokenizer.chat_template"
     rest = b""
     with file.open("rb") as stream:

@@ -91,7 +91,7 @@ class ServerTokenizer:
         return text
 
     def is_whole(self, token: int) -> bool:
-        """Return True if a token consists of whole characters. Some tokens are parts of one character."""
+        """Return True if a token decodes to complete characters. Some tokens hold only some bytes of a character."""
         is_whole = self._whole.get(token)
         if is_whole is None:
             is_whole = self._whole[token] = "\ufffd" not in self.decode(
@@ -112,8 +112,9 @@ class ServerTokenizer:
         tools: Sequence[Mapping[str, Any]] | None = None,
         **_how: object,
     ) -> str:
-        """Render the messages as one text. If the last message is the beginning of the
-        answer, its turn stays open.
+        """Render the messages with the chat template.
+
+        If the last message is from the assistant, its turn stays open.
         """
         goes_on = bool(messages) and messages[-1]["role"] == "assistant"
         body: dict[str, Any] = {
@@ -176,7 +177,7 @@ class ServerTokenizer:
 
 
 def _with_texts(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message with the arguments of its tool calls as text, as llama.cpp expects them."""
+    """Return a message with the arguments of its tool calls as JSON text, the form that llama.cpp expects."""
     calls = message.get("tool_calls")
     if not calls:
         return message
@@ -267,18 +268,19 @@ class Engine:
 Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Function that sends a request body to llama.cpp and returns the answer. Raises if the answer is an error."""
 LISTED = (256, 4096, 1_000_000)
-"""Numbers of most probable tokens to request from llama.cpp, until the wanted token is among them.
-
-They are tried in order. The last one is larger than any vocabulary.
+"""Type of a function that sends a request body to llama.cpp and returns the reply,
+or raises if the reply is an error.
 """
 FORCED = 1e6
-"""Logit bias that allows only one token. Reported log-probabilities do not include it."""
+"""How many of the most probable tokens to request from llama.cpp.
+
+If the wanted token is not among them, the next number is tried. The last one is larger
+than any vocabulary.
+"""
 
 
 class Weigher:
-    """Computes likelihoods of continuations one after another, and keeps track of the
-    content of llama.cpp's cache.
-    """
+    """Scores continuations with llama.cpp, and remembers which context is in its cache."""
 
     def __init__(self, complete: Complete, vocabulary: ServerTokenizer) -> None:
         self._complete = complete
@@ -291,7 +293,7 @@ class Weigher:
         self._context = None
 
     def weigh(self, pairs: Sequence[Pair]) -> tuple[list[Likelihood], int]:
-        """Return the likelihood of each pair, and the number of context tokens that came from the cache."""
+        """Return the likelihood of each pair's continuation, and the number of context tokens found in the cache."""
         cached = 0
         likelihoods = [Likelihood(0.0, True, 0)] * len(pairs)
         # Continuations of one context follow each other. Rarely, one of them begins
@@ -311,7 +313,7 @@ class Weigher:
         return likelihoods, cached
 
     def _put_in(self, context: tuple[int, ...]) -> int:
-        """Load a context into the cache, and return how many of its tokens were already there."""
+        """Load a context into llama.cpp's cache, and return how many of its tokens the cache already held."""
         # Tokens that were computed together can be reused; written tokens, and the one before them, cannot.
         last = self._context
         may_reuse = last is not None and context[: len(last)] != last
@@ -351,9 +353,9 @@ class Weigher:
         context: tuple[int, ...],
         continuation: tuple[int, ...],
     ) -> Likelihood:
-        """Compute a likelihood token by token.
+        """Compute the likelihood of a continuation with one request per token.
 
-        This is the only way for tokens that are part of a character.
+        This is needed if a token holds only some bytes of a character.
         """
         logprobs = []
         is_greedy = True

@@ -53,7 +53,7 @@ class Client:
         init=False,
         repr=False,
     )
-    """The time of the first connection attempt to each server that did not answer."""
+    """When the first attempt was made to connect to each server that has not answered yet."""
     _servers: dict[Origin, Server] = field(
         default_factory=dict,
         init=False,
@@ -233,7 +233,11 @@ class Client:
         return connection
 
     def _may_come(self, origin: Origin) -> bool:
-        """Return True if an unreachable server may recover: it answered before, or may still be starting."""
+        """Return True if waiting for an unreachable server makes sense.
+
+        It does if the server has answered before, or if its start time limit has not
+        passed yet.
+        """
         now = time.monotonic()
         return (
             origin in self._reached
@@ -287,7 +291,10 @@ def decoded(reply: Reply) -> object:
 
 
 def _stream_of(reply: Reply) -> str:
-    """Return the format of a streamed answer; empty for a complete one. Some servers label a stream as JSON."""
+    """Return the stream type of a reply, such as `text/event-stream`; empty if the reply is not a stream.
+
+    Some servers label an event stream as JSON, so the first bytes are also checked.
+    """
     kind = reply.headers.get("content-type", "").lower().partition(";")[0]
     if kind in STREAMS:
         return kind

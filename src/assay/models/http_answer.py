@@ -1,10 +1,12 @@
 """Read an HTTP/1.1 response from bytes, and decompress it with limits.
 
-httptools parses the bytes (llhttp, in C; `decisions/`). This module adds limits, and decides whether the connection may
-be used again: not if two parsers could read the response differently. Contradicting lengths are an error.
+httptools (llhttp, in C) parses the bytes; `decisions/` explains why. This module adds
+limits, and closes the connection after a response that another parser might read
+differently. Contradicting lengths are an error.
 
-Decompression has limits on members, size and CPU time, because a server may send ten megabytes that hold ten gigabytes,
-or a million empty members. If it may take long, it runs outside the event loop.
+Decompression is limited in gzip members, size and CPU time, because a server may send
+ten megabytes that expand to ten gigabytes, or a million empty members. If it may take
+long, it runs outside the event loop.
 """
 
 import asyncio
@@ -21,7 +23,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 MOST_HEAD_BYTES = 64 * 1024
 MOST_FRAMING = 8
-"""Maximum number of received bytes per byte of the body, without the head. A chunk of one byte takes six."""
+"""Maximum ratio of received bytes to body bytes, excluding the head. A chunk of one byte takes six bytes."""
 START = b"HTTP/1."
 TLS_ALERT = b"\x15\x03"
 """First bytes of the reply from a TLS server that received plain text."""
@@ -56,7 +58,7 @@ class TooLarge(Exception):
 
 
 class Unreadable(Exception):
-    """Raised if the response cannot be read and a retry would not help. `kind` is the kind of failure to report."""
+    """Raised if the response cannot be read and a retry would not help. `kind` is the type of error to record."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -155,7 +157,7 @@ class Answer:
         return self._reply()
 
     def ended(self) -> Reply | None:
-        """Return the response that the end of the connection completes, or None if it is incomplete."""
+        """Return the response if the server marks its end by closing the connection; None if it is incomplete."""
         if not self._has_head or self._is_chunked or "content-length" in self._headers:
             return None
         return self._reply()
@@ -221,7 +223,7 @@ class Answer:
         return self._received != len(self._head) + self.size
 
     def on_message_begin(self) -> None:
-        """Detect the first byte of another response after a complete one."""
+        """Note that another response has started after a complete one."""
         self.is_followed = self._is_done
 
     def on_status(self, reason: bytes) -> None:
@@ -337,7 +339,10 @@ MOST_SECONDS = 5.0
 SLICE_BYTES = 64 * 1024
 PIECE_BYTES = 1024 * 1024
 INLINE_BYTES = 8 * 1024
-"""Largest body that is decompressed in the event loop. For such sizes, a thread would cost more than it saves."""
+"""Largest body, in bytes, that is decompressed in the event loop.
+
+For smaller ones, a thread is not worth its cost.
+"""
 THREADS = 2
 """Maximum number of large answers to decompress at once. Each may take as much memory as the size limit allows."""
 

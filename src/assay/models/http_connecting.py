@@ -290,7 +290,8 @@ async def _opened(
 ) -> tuple[asyncio.Transport, P]:
     """Open a connection to a server or proxy.
 
-    All its addresses are tried, each a little later than the previous one.
+    If the host has several addresses, each is tried shortly after the previous one,
+    without waiting for it to fail.
     """
     loop = asyncio.get_running_loop()
     return await loop.create_connection(
@@ -347,7 +348,7 @@ class _Tunnel(asyncio.Protocol):
         self._received = b""
 
     def data_received(self, data: bytes) -> None:
-        """Collect received bytes. Finish at the empty line, or when there are too many for a reply to CONNECT."""
+        """Collect received bytes until the empty line, or until the reply is too long for a CONNECT."""
         self._received += data
         is_whole = (
             self._received.endswith(b"\r\n\r\n")

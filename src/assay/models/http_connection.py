@@ -24,7 +24,7 @@ MOST_BYTES = 96 * 1024 * 1024
 
 @dataclass(eq=False, slots=True)
 class Share:
-    """The memory that one response has reserved or waits for."""
+    """One response's share of the memory budget: the bytes it holds, and the bytes it waits for."""
 
     resume: Callable[[], None]
     """Function to call in the request's event loop once memory is available."""
@@ -35,7 +35,7 @@ class Share:
 
 
 class Memory:
-    """Grants memory to responses in the order of their requests."""
+    """Grants memory to responses, first come first served."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
@@ -100,7 +100,10 @@ MEMORY = Memory()
 
 NO_ANSWER = "the server closed the connection"
 LATE_MARKS = 8
-"""Number of answers that a connection remembers. Few, because duplicates follow soon and some servers reuse ids."""
+"""How many answers a connection remembers to detect duplicates.
+
+Few are enough: duplicates follow soon, and some servers reuse ids.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +245,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def _is_still_asking(self) -> bool:
-        """True if part of the request is still unsent. A response that arrives now can only be an error."""
+        """True if part of the request has not been sent yet. A response that arrives now can only be an error."""
         transport = self._transport
         return transport is not None and transport.get_write_buffer_size() > 0
 

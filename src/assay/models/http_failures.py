@@ -17,7 +17,9 @@ from ..core.secrets import without
 
 RETRYABLE = frozenset({408, 409, 425, 429})
 KINDS = {408: "timeout", 429: "rate_limit", 503: "unavailable"}
-"""The kind of failure for each temporary HTTP status. 503 means a running server that is not ready or too busy."""
+"""The failure kind to record for some temporary HTTP statuses. 503 means that the
+server runs but is busy or not ready.
+"""
 _OVERFLOW = re.compile(
     r"""
     context[ _](?:length|size|window|limit)     # "maximum context length", "exceed context limit"
@@ -54,7 +56,7 @@ _STATUS_OF_WORD = {
     "context_length": 400,
     "content_": 400,
 }
-"""For errors without a status: the status to assume, by a part of the error's code or type."""
+"""For an error without an HTTP status: the status to assume if the error's code or type contains this text."""
 MOST_VALUES = 4_000_000
 """Maximum number of values in the JSON of one answer, because empty lists take 25 times the memory of their text.
 
@@ -195,7 +197,7 @@ class Refused(Exception):
 
 
 def _text_of(body: bytes) -> str:
-    """Return the beginning of a body as text; for a web page, its title."""
+    """Return the start of a body as text; for a web page, return its title."""
     text = body[:4000].decode("utf-8", "replace")
     title = _TITLE.search(text)
     if title is not None:
@@ -204,10 +206,11 @@ def _text_of(body: bytes) -> str:
 
 
 def error_status(answer: object) -> int | None:
-    """Return the status of an error in the body of a successful response; None if it contains no error.
+    """Return the status of an error reported in a successful response; None if the body contains no error.
 
-    Gateways answer 200 before they know whether the model behind them fails. Some always send an empty `error`. A body
-    with the status `failed` belongs to the Responses API, which reads it itself, so None is returned.
+    Gateways send status 200 before they know whether the model behind them fails. Some
+    add an empty `error` to every reply. A body with `"status": "failed"` comes from the
+    Responses API, whose reader handles it, so None is returned.
     """
     if not isinstance(answer, Mapping) or answer.get("status") == "failed":
         return None
@@ -230,7 +233,10 @@ def error_status(answer: object) -> int | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the server requested to wait, given as a number or a date."""
+    """Return how many seconds the server asks the client to wait; None if the headers do not contain it.
+
+    The header has a number or a date.
+    """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000

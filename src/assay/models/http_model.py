@@ -73,11 +73,11 @@ class HttpModel(ABC):
     scheme: ClassVar[str]
     public_url: ClassVar[str]
     url_env: ClassVar[str]
-    """The environment variable with the URL to use instead of the default."""
+    """The environment variable that can contain another URL than the default."""
     key_header: ClassVar[str]
     """The header that contains the key, with `{}` where the key is inserted."""
     assumes_version: ClassVar[bool] = False
-    """True if a URL without a path gets the public service's version path, as in the service's own libraries."""
+    """True to add the public service's version path to a URL without a path, as the service's own libraries do."""
 
     name: str
     """The model's name at the endpoint."""
@@ -243,8 +243,10 @@ class HttpModel(ABC):
         """Send a request and read the answer."""
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
-        """Return the failure for an error status. Subclasses return an output if the
-        status is an answer, as of a filter.
+        """Return the failure for an error status.
+
+        Subclasses may return an output instead, for example when a content filter
+        blocked the answer.
         """
         return refused.failure()
 
@@ -254,7 +256,7 @@ class HttpModel(ABC):
         body: Mapping[str, Any],
         headers: Mapping[str, str] | None = None,
     ) -> Any:
-        """Send a body with the user's members, and return the decoded answer."""
+        """Send a body together with the user's extra fields, and return the decoded reply."""
         try:
             return await self._client.post(
                 self._address(path),
@@ -348,7 +350,10 @@ class HttpModel(ABC):
         return error.as_output(self._secrets)
 
     async def _repeat(self, request: Request, ask: Ask) -> Output:
-        """Collect `n` candidates from an endpoint that returns one per call. A retry keeps those already received."""
+        """Call an endpoint that returns one candidate per call until `n` candidates are collected.
+
+        If a call fails, a retry keeps the candidates received so far.
+        """
         if request.options.n == 1:
             return await ask(request)
         outputs = self._drawn_of(request)
@@ -368,9 +373,10 @@ class HttpModel(ABC):
         )
 
     def _drawn_of(self, request: Request) -> list[Output]:
-        """Return the list of candidates that a request has received so far, stored per asyncio task.
+        """Return the outputs that this request has received so far.
 
-        A failed request is retried in the same asyncio task until it is complete, so each task needs only one list.
+        All attempts of a request run in one asyncio task, so there is one list per
+        task.
         """
         previous, outputs = self._drawn.get(_this_task(), (None, []))
         if previous is not request:
@@ -379,9 +385,7 @@ class HttpModel(ABC):
         return outputs
 
     def _with_paid(self, request: Request, output: Output) -> Output:
-        """Return a failed output with the tokens of the candidates received before the
-        failure, because they are billed.
-        """
+        """Return a failed output with the usage of the candidates received before, because they are billed."""
         previous, outputs = self._drawn.get(_this_task(), (None, []))
         if previous is request:
             usage = _added([output_part.usage for output_part in outputs])
@@ -431,9 +435,7 @@ def as_declared(
 
 
 def enough(output: Output, expected: int) -> Output:
-    """Return the output, or a failure if the number of candidates is not `expected`:
-    pass@k needs exactly that many.
-    """
+    """Return the output, or a failure if it has candidates, but not the `expected` number that pass@k needs."""
     count = len(output.candidates)
     if count == expected or not count:
         return output
@@ -460,7 +462,7 @@ def refuse_options(
 
 
 def without_seed(output: Output, request: Request) -> Output:
-    """Record in an output that the API ignored the requested seed. Without a seed, return the output unchanged."""
+    """Record in the output that the API ignored the seed, if the request has one."""
     if request.options.seed is None and request.seed is None:
         return output
     return replace(output, details={**output.details, "ignored": ["seed"]})

@@ -1,8 +1,9 @@
-"""The observed behaviour of one server, from which assay decides whether its connections may be reused.
+"""What assay has observed about one server, to decide whether its connections may be reused.
 
-HTTP/1.1 responses do not name their request. If a server sends a response twice, the second time late, every later
-answer on that connection belongs to the question before it. So a connection serves a single request if new
-connections cost next to nothing, and always once a server has sent more responses than it got requests.
+An HTTP/1.1 response does not say which request it answers. If a server sends one
+response twice, every later reply on that connection answers the previous question. So
+each connection serves a single request if opening one costs almost nothing, and always
+after a server has sent more responses than it received requests.
 """
 
 import math
@@ -18,12 +19,14 @@ MOST_MARKS = 256
 LONG_BODY = 512
 """Minimum size in bytes at which two equal bodies without ids are treated as one answer sent twice."""
 CHEAP_CONNECTING = 0.02
-"""Opening a connection per request is cheap if it takes at most this fraction of the time of an answer."""
+"""Opening a new connection for each request is cheap if it takes at most this fraction of the response time."""
 MOST_CONNECTS = 200.0
 """Number of new connections per second to one server above which connecting becomes expensive."""
 _SUCCESS = re.compile(rb"HTTP/1\.[01] 2").match
-"""Matches a successful response. Without a request it is a late answer, whereas an
-unrequested 408 only closes an idle connection.
+"""Matches a successful status line.
+
+If no request is open, a success is a late answer. An unrequested 408 only announces
+that an idle connection closes.
 """
 
 
@@ -33,7 +36,7 @@ class Server:
 
     keep_alive: bool = True
     marks: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_MARKS))
-    """Identifiers of the latest answers: their ids, or digests of their bodies."""
+    """Ids of the latest answers, or digests of their bodies, to detect an answer that is sent twice."""
     repeats_ids: bool = False
     """True if the server sends the same id for different requests, as many test servers do."""
     repeats_bodies: bool = False
@@ -56,7 +59,7 @@ class Server:
         return not self._is_connecting_cheap(seconds)
 
     def _is_connecting_cheap(self, seconds: float) -> bool:
-        """Return True if opening a connection costs next to nothing, compared with an answer that takes `seconds`."""
+        """Return True if opening a connection takes almost no time compared with an answer that takes `seconds`."""
         connects_per_second = self.requests / max(seconds, 0.001)
         return (
             self.connect_seconds <= CHEAP_CONNECTING * seconds
@@ -64,9 +67,10 @@ class Server:
         )
 
     def see_surplus(self, received: bytes) -> None:
-        """Record a response that no request asked for.
+        """Record a successful response that answers no request.
 
-        If a connection was reused before, note that earlier answers may belong to other requests.
+        If a connection was already reused, add a note that earlier answers may belong
+        to other requests.
         """
         if not _SUCCESS(received):
             return
@@ -78,7 +82,9 @@ class Server:
             )
 
     def mark_of(self, answer: object, body: bytes) -> str:
-        """Return an identifier of an answer: its id, or the digest of a long body; empty if it has neither."""
+        """Return the id of an answer, or else the digest of its body if that is
+        long; empty for a short body without id.
+        """
         if isinstance(answer, Mapping):
             name = answer.get("id") or answer.get("responseId")
         else:
@@ -90,7 +96,7 @@ class Server:
         return ""
 
     def is_doubtful(self, connection: Connection, mark: str) -> bool:
-        """Return True if an answer on a reused connection may belong to an earlier request."""
+        """Return True if an answer on a reused connection may be a repeat of an earlier one."""
         if connection.questions == 1:
             return False
         return self.sends_surplus or bool(mark and mark in connection.marks)
@@ -98,8 +104,9 @@ class Server:
     def remember(self, connection: Connection, mark: str) -> None:
         """Record an accepted answer.
 
-        The first answer on a connection cannot belong to an earlier request. If its mark is already known, the server
-        gives different answers the same mark, so marks are no longer compared.
+        The first answer on a new connection cannot be a repeat. If its mark (id or
+        digest) is known nevertheless, the server gives different answers the same mark,
+        so such marks are no longer compared.
         """
         self.has_reused = self.has_reused or connection.questions > 1
         if not mark:
@@ -110,7 +117,7 @@ class Server:
         self.marks.append(mark)
 
     def _stop_comparing(self, mark: str) -> None:
-        """Stop comparing marks of this kind, because this server gives different answers the same mark."""
+        """Stop comparing ids, or bodies, because this server sends equal ones for different answers."""
         if mark.startswith("id "):
             self.repeats_ids = True
         else:

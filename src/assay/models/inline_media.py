@@ -1,6 +1,7 @@
-"""Read an endpoint's answer: check its structure, and decode media from the bytes in it.
+"""Check the structure of an endpoint's answer, and decode the media bytes in it.
 
-Paths and URLs in an answer are never opened, because they would refer to files and hosts of this machine.
+Paths and URLs in an answer are never opened: they would give the endpoint access to
+files and hosts of this machine.
 """
 
 import io
@@ -16,9 +17,9 @@ USUAL_RATE = 24_000
 """Sampling rate assumed for raw audio without a file header."""
 BARE_FORMATS = frozenset({"pcm", "pcm16"})
 FILES = frozenset({"wav", "flac", "ogg", "mp4", "webm"})
-"""Audio formats whose signature is long enough that raw samples never look like it."""
+"""Audio file formats with a signature so long that raw samples cannot match it by chance."""
 TAGGED = (b"ID3\x02\x00", b"ID3\x03\x00", b"ID3\x04\x00")
-"""First bytes of MP3 files that cannot be raw samples. Shorter signatures also occur in raw samples."""
+"""Beginnings of MP3 files that raw samples cannot match. Shorter MP3 signatures could match raw samples."""
 
 M = TypeVar("M", bound=Media)
 T = TypeVar("T")
@@ -114,7 +115,7 @@ def from_data_url(
 
 
 def image_at(holder: object) -> Image:
-    """Decode the image of an `image_url`, which is a URL or an object that contains it."""
+    """Decode an image from the value of `image_url`: a URL, or an object with the key `url`."""
     return from_data_url(
         Image, holder.get("url") if isinstance(holder, dict) else holder
     )

@@ -168,7 +168,7 @@ def _failure(
     error: Exception,
     name: str,
 ) -> HttpFailure:
-    """Convert an error of litellm to a failure, by its class, which is more precise than its status."""
+    """Convert a litellm error to a failure, by the error's class, which is more precise than the HTTP status."""
     exceptions = litellm.exceptions
     if _NO_KEY.search(_message_of(error)):
         # litellm reports a missing key as a failure of the server.

@@ -1,10 +1,10 @@
 """`diffusers/PATH_OR_ID`: a diffusers pipeline in this process that draws or edits images.
 
-Every image has a seed made from the sample and the candidate's number. So the third image of a sample is the same
-whether two or ten were requested, and independent of the rest of the batch.
+Each image has a seed made from the sample and the candidate's number. The third image
+of a sample is therefore the same in any batch, whether two or ten images are requested.
 
-A checkpoint with missing tensors is rejected, because the libraries fill them with random numbers or leave them
-empty, and mention this only in their logs.
+A checkpoint with missing tensors is rejected. The libraries would fill them with random
+numbers or leave them empty, and mention this only in their logs.
 """
 
 import importlib.metadata
@@ -129,18 +129,18 @@ HASHED = (".json", ".safetensors", ".bin", ".txt", ".model", ".py")
 AT_ONCE = {"cpu": 4, "cuda": 16}
 """Maximum number of images drawn at the same time, by type of device."""
 UNKNOWN = tuple(name for name in OPTION_NAMES if name not in ("seed", "n"))
-"""Generation options that apply only to text, so that image pipelines lack them."""
+"""Generation options that only text models have, so that image pipelines reject them."""
 PLANNED = ("height", "width", "negative_prompt", "strength")
 
 
 class Pipeline(Source):
-    """The source of a diffusers pipeline: a folder with a subfolder for each component, or a hub name."""
+    """The source of a diffusers pipeline: a hub name, or a folder with one subfolder per component."""
 
     index = "model_index.json"
     noun = "pipeline"
 
     def digests(self, place: Path) -> dict[str, str]:
-        """Return the digests of all files in the folder."""
+        """Return the digest of each weights and configuration file in a folder, by relative path."""
         files = sorted(
             file
             for file in place.rglob("*")
@@ -335,7 +335,11 @@ class LocalDiffusers:
         self._meter = meter
 
     def _reporting(self, count: int) -> dict[str, Any]:
-        """Return the arguments that make the pipeline report each step of `count` requests; empty if it cannot."""
+        """Return a callback argument that makes the pipeline report every step to the progress meter.
+
+        `count` is the number of requests in the call. The result is empty if the
+        pipeline supports no callback.
+        """
         if "callback_on_step_end" not in self._parameters():
             return {}
 
@@ -391,7 +395,8 @@ class LocalDiffusers:
     ) -> dict[int, Output]:
         """Draw the images of several requests in one call, and return the outputs by index.
 
-        If the call fails, the caller repeats it in halves.
+        If the call fails for several requests, raise, so that the caller can retry in
+        halves.
         """
         try:
             return dict(

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class MeterBar:
-    """Replaces tqdm's bar in vLLM: counts finished prompts, or iterates over prompts to be added."""
+    """Replaces vLLM's tqdm bar: counts finished prompts, or iterates over the prompts that vLLM adds."""
 
     def __init__(
         self,
@@ -94,9 +94,10 @@ def bar_for(
     meter: Meter,
     share: float,
 ) -> object:
-    """Return the `use_tqdm` argument for a vLLM call: a bar if this version accepts one, or else `False`.
+    """Return the `use_tqdm` argument for a call of vLLM.
 
-    `share` is the part of the batch that the call covers.
+    It is a bar if this vLLM version accepts one, otherwise `False`. `share` is the
+    fraction of the batch in this call.
     """
     try:
         annotation = inspect.signature(generate).parameters["use_tqdm"].annotation
@@ -116,7 +117,7 @@ SAMPLED = (
     "repetition_penalty",
     "logprobs",
 )
-"""Generation options with the same name in assay and in vLLM."""
+"""Names of generation options that are the same in assay and in vLLM."""
 
 
 @dataclass
@@ -441,7 +442,7 @@ class LocalVllm(LocalModel):
         completion: "CompletionOutput",
         prompt: Sequence[int],
     ) -> str:
-        """Return the text of an answer, and restore reasoning marks that vLLM or the chat template removed."""
+        """Return an answer's text with its reasoning marks, which vLLM or the chat template may have removed."""
         if request.think_tags is False:
             return str(completion.text)
         tokenizer = self.renderer.tokenizer
@@ -504,9 +505,9 @@ def _likelihood(
     pair: Pair,
     reported: Sequence[Mapping[int, Any] | None],
 ) -> Likelihood:
-    """Return the likelihood of a continuation: the sum of the log-probabilities that vLLM reported for its tokens.
+    """Add up the log-probabilities that vLLM reported for the tokens of a continuation.
 
-    The first token of a prompt has no log-probability.
+    A prompt's first token has no log-probability.
     """
     logprobs: list[float] = []
     is_greedy = True

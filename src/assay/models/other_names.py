@@ -1,6 +1,7 @@
 """Translate model names of other tools to assay's: `hf` with `pretrained=PATH`, a folder, `Qwen/Qwen3-8B`.
 
-Only data and small rules: translating a name imports and downloads nothing.
+Translating a name uses only fixed tables and small rules. It imports and downloads
+nothing.
 """
 
 import difflib
@@ -18,7 +19,7 @@ from . import embedded
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """A model's name and options, in assay's form."""
+    """A model's name and options in assay's form, with a note about the translation."""
 
     name: str
     args: Mapping[str, Any]
@@ -35,7 +36,7 @@ HOSTED = frozenset({
     "groq", "huggingface", "mistral", "openrouter", "perplexity", "sagemaker", "together", "together_ai", "vertex",
     "vertex_ai", "xai",
 })  # fmt: skip
-"""Names of hosted services that inspect_ai and litellm write before the slash, as in `azure/NAME`."""
+"""Prefixes that inspect_ai and litellm use for hosted services, such as `azure` in `azure/NAME`."""
 SERVERS = {
     "ollama": 11434,
     "sglang": 30000,
@@ -84,7 +85,7 @@ def translate_name(
     name: str,
     args: Mapping[str, Any] = EMPTY,
 ) -> Naming:
-    """Translate another tool's name for a model to assay's. A name that no other tool uses is returned unchanged."""
+    """Translate another tool's model name to assay's. Return any other name unchanged."""
     folded = name.lower().replace("-", "_")
     if folded in BACKENDS:
         naming = BACKENDS[folded](args)
@@ -179,7 +180,7 @@ def _folder(
     path: Path,
     args: Mapping[str, Any],
 ) -> Naming:
-    """Translate the path of a folder with weights to the backend that can load it, according to its files."""
+    """Return the model name for a folder of weights: a backend that can load its files, and the path."""
     if (path / "config.json").is_file():
         return Naming(f"hf/{name}", args, f"--model {name} is hf/{name} here")
     if (path / "model_index.json").is_file():
@@ -209,7 +210,9 @@ def _folder(
 
 
 def _adapted_model(file: Path) -> str:
-    """Return the model that an adapter was trained for; `BASE_MODEL` if its file does not name it."""
+    """Return the model that an adapter was trained for; `BASE_MODEL` if the
+    adapter's file does not contain the name.
+    """
     try:
         return str(json.loads(file.read_bytes())["base_model_name_or_path"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -235,10 +238,9 @@ def _local(
     scheme: str,
     renamed: Mapping[str, str],
 ) -> Rule:
-    """Return a function that translates lm-eval's arguments of a local model, such as `pretrained=PATH`, for a
-    backend.
+    """Return a function that translates lm-eval's arguments of a local model, such as `pretrained=PATH`.
 
-    `renamed` maps option names to assay's where they differ.
+    `scheme` is assay's backend. `renamed` maps lm-eval's option names to assay's.
     """
 
     def rule(args: Mapping[str, Any]) -> Naming:
@@ -282,7 +284,7 @@ def _renamed(
     names: Mapping[str, str],
     drop: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Rename options to assay's names, and leave out those in `drop`."""
+    """Rename options to assay's names, and remove those in `drop`."""
     return {
         names.get(option, option): value
         for option, value in args.items()
@@ -291,7 +293,7 @@ def _renamed(
 
 
 def _bare_url(url: object) -> object:
-    """Remove the API path, such as `/chat/completions`, from a URL, because assay adds it."""
+    """Remove an API path such as `/chat/completions` from the end of a URL, because assay adds it."""
     if not isinstance(url, str):
         return url
     bare = url.rstrip("/")

@@ -1,8 +1,9 @@
 """Keep the marks of reasoning and of tool calls in the text of models that run in this process.
 
-Some models mark their reasoning with special tokens, which decoding drops: `[THINK]`, `<|channel|>`. Many chat
-templates write the opening mark into the prompt, so that the generated text begins inside the reasoning. Both would
-make reasoning look like an answer.
+Some models enclose their reasoning in special tokens, such as `[THINK]` or
+`<|channel|>`, which decoding would drop. Many chat templates put the opening mark into
+the prompt, so that the generated text begins inside the reasoning. Both would make
+reasoning look like an answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from .tool_syntaxes import SYNTAXES
 
 _TOOL_MARKS = frozenset().union(*(syntax.marks for syntax in SYNTAXES.values()))
 _TAIL = 48
-"""Number of tokens at the end of a prompt that are searched for an opening mark."""
+"""How many tokens at the end of a prompt to search for an opening mark of reasoning."""
 
 
 class Tokenizer(Protocol):
@@ -80,10 +81,10 @@ def continue_reasoning(
     output: Output,
     request: Request,
 ) -> Output:
-    """Return an output whose texts begin with the reasoning mark at the end of the prompt, if the model continued it.
+    """Add the reasoning mark at the end of the prompt to the start of each text, if the model continues it.
 
-    A completion prompt and a prefilled assistant turn are continued. A user turn is answered, even if it ends with a
-    mark.
+    The model continues completion prompts and prefilled assistant turns. It does not
+    continue a user turn, even one that ends with a mark.
     """
     if isinstance(request.think_tags, tuple) or request.think_tags is False:
         return output
@@ -104,7 +105,7 @@ def _begun_with(
     mark: str,
     candidate: Candidate,
 ) -> Candidate:
-    """Return a candidate whose text begins with the mark, which is added if it is missing."""
+    """Return a candidate with the reasoning mark at the start of its text. Add the mark if it is missing."""
     if not candidate.parts:
         return candidate
     first, *others = candidate.parts

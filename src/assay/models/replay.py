@@ -1,8 +1,9 @@
 """Repeat the answers of an earlier run from its journal, without a model.
 
-An answer is looked up by the request's key. Otherwise it is looked up by sample id and repeat, and used only if the
-prompt is the same. If a request has several answers, the last successful one is used. If the run has several models,
-the user must name one.
+An answer is looked up by request key. If the key is not found, it is looked up by
+sample id and repetition, and used only if its prompt is the same. Of several answers to
+a request, the last successful one is used. If the run has several models, the user must
+choose one.
 """
 
 import warnings
@@ -31,9 +32,9 @@ KIND_OF_SUFFIX = {
     "avi": "video",
 }
 HELPER_MARK = "#"
-"""Separator between a task's name and a helper model's role in the journal."""
+"""Character between a task's name and a helper model's role in the journal, as in `TASK#judge`."""
 RESULTS = f"{HELPER_MARK}tools"
-"""Suffix of task names in the journal whose lines contain tool results. No model gave these answers."""
+"""End of the task names under which the journal stores tool results. These lines contain no model answers."""
 ANY = frozenset({"text", "image", "audio", "video"})
 
 
@@ -42,7 +43,7 @@ class _Answer(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """The fields of a journal line by which it is looked up. The rest of the line is read when needed."""
+    """The fields of a journal line that are needed to find it. The other fields are read on demand."""
 
     kind: str = ""
     id: str = ""
@@ -202,7 +203,7 @@ class Replay:
         line: Mapping[str, Any],
         offsets: Sequence[int],
     ) -> list[Any]:
-        """Return all messages of a later round's prompt, because its line has only those after the previous round."""
+        """Return all messages of a prompt, because the line of a later round contains only the new ones."""
         prompt = list(line.get("prompt") or ())
         while line.get("follows"):
             number = line.get("round", 0) - 1
@@ -225,7 +226,7 @@ class Replay:
         return line
 
     def _planned(self) -> frozenset[str]:
-        """Return the tasks named in the run's manifest, or none if it cannot be read."""
+        """Return the names of the tasks in the run's manifest; an empty set if the manifest cannot be read."""
         try:
             manifest = msgspec.json.decode(
                 (self._journal.parent / MANIFEST).read_bytes()
@@ -268,7 +269,11 @@ def _owner(
     head: _Head,
     owners: dict[str, str],
 ) -> str:
-    """Return the model that gave an answer. The first model with its key is the owner; later lines are copies."""
+    """Return the name of the model that gave an answer.
+
+    If several lines have the same key, that is the model of the first line; the others
+    are copies.
+    """
     if head.key:
         return owners.setdefault(head.key, head.model)
     return head.model
@@ -295,7 +300,7 @@ def _same_question(
 
 
 class _Media(dict[str, Media]):
-    """The media of a run folder by digest. Each is opened when first needed."""
+    """Media files of a run folder by digest. A file is opened on first use."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

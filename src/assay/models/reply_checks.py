@@ -34,19 +34,20 @@ NOTES = "notes"
 REPLY_MODEL = "reply_model"
 LONGEST_NAME = 200
 LEAST_TOKENS_PER_WORD = 0.8
-"""Lowest plausible number of tokens per word. If the server reports fewer, it has truncated the prompt.
+"""Lowest plausible number of tokens per word.
 
-Tokenizers need about 1.3 tokens for a word.
+Usual tokenizers need about 1.3. If the server reports fewer tokens than this, it has
+truncated the prompt.
 """
 LEAST_CUT = 100
-"""Minimum number of words for checking whether a prompt was truncated, because some servers count tokens wrongly."""
+"""Prompts with fewer words are not checked for truncation, because some servers miscount tokens."""
 MOST_END_TOKENS = 8
-"""Maximum number of tokens in an answer without text, all of them special ones."""
+"""An answer without text may have this many tokens, because all of them may be special tokens."""
 LEAST_LIMIT = 16
-"""The lowest token limit of the public Responses API. Proxies raise a lower one to it, also for the Messages API."""
+"""The lowest token limit that the public Responses API accepts. Some proxies raise lower limits to this value."""
 LENGTH_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 LEAST_REPEATED = 40
-"""Minimum number of characters for detecting a repeated prompt, because a model may repeat short ones itself."""
+"""Shorter prompts are not searched for in the answer, because a model may repeat them by itself."""
 _SPECIAL_TOKEN = re.compile(
     r"""
     <\|(?:im_(?:start|end|sep)|eot_id|eom_id|endoftext|end_of_text|(?:start|end)_header_id
@@ -100,10 +101,10 @@ def check_reply(
     reply_model: object,
     tags: ThinkTags = None,
 ) -> Output:
-    """Return the output cut at its stop strings, with the replying model's name and notes on ignored options.
+    """Check a reply. Cut the output at its stop strings, add the replying model's name, and note ignored options.
 
-    `model` is the name in the request, `reply_model` the one in the reply, if it has one. `tags` defines how
-    reasoning is marked in the texts.
+    `model` is the name in the request, `reply_model` the name in the reply, if it has
+    one. `tags` defines how reasoning is marked in the texts.
     """
     if output.error is not None:
         return output
@@ -134,9 +135,10 @@ def cut_at_stops(
     stops: Sequence[str],
     tags: ThinkTags = None,
 ) -> Output:
-    """Return the output without the stop strings that a server left in its answers, and without the text after them.
+    """Cut each answer at the first stop string, if the server did not do this.
 
-    A stop string inside the reasoning stays, because cutting there would leave no answer.
+    A stop string inside the reasoning is ignored, because cutting there would leave no
+    answer.
     """
     if not stops:
         return output
@@ -193,10 +195,10 @@ def ended_by_length(
     output: Output,
     most: int | None,
 ) -> Output:
-    """Return the output with stop reason `length` if it used all `most` tokens, the limit in the request.
+    """Set the stop reason to `length` if the output used all of its token limit, `most`.
 
-    Some servers report "completed" in that case. With more tokens than that, the server did not obey the limit, so
-    its own stop reason is kept.
+    Some servers report "completed" in that case. An output with more tokens than that
+    keeps the server's stop reason, because the server ignored the limit.
     """
     count = _output_tokens(output)
     if most is None or count is None or count < most:
@@ -220,7 +222,7 @@ def with_options_of(
     body: Mapping[str, Any],
     request: Request,
 ) -> Request:
-    """Return the request with the options that the user's `body` overrides."""
+    """Return the request with its options replaced by those that the user set in `body`."""
     options = request.options
     stop = body.get("stop")
     if isinstance(stop, str):
@@ -240,7 +242,7 @@ def with_options_of(
 
 
 def _asks_for_object(response_format: object) -> bool:
-    """Return True if a `response_format` requires a JSON object, by its type or by its schema."""
+    """Return True if `response_format` requires a JSON object, by its type or its schema."""
     kind = mapping_in(response_format).get("type")
     schema = mapping_in(response_format, "json_schema", "schema")
     return kind == "json_object" or schema.get("type") == "object"
@@ -254,9 +256,9 @@ def _output_tokens(output: Output) -> int | None:
 
 
 def _with_plausible_usage(output: Output, request: Request) -> tuple[Output, list[str]]:
-    """Return the output with a token count that fits its texts, and notes on a correction.
+    """Return the output without an implausible token count, and a note if the count was changed.
 
-    With several candidates, some servers count the tokens of only one.
+    For several candidates, some servers count the tokens of only one.
     """
     usage = output.usage
     if usage is None or usage.output_tokens is None:
@@ -273,7 +275,7 @@ def _with_plausible_usage(output: Output, request: Request) -> tuple[Output, lis
 
 
 def _without_zero(output: Output, usage: Usage) -> tuple[Output, list[str]]:
-    """Return the output, and a note if its token count of 0 was removed because the answer has text."""
+    """Remove an output token count of 0 if the answer has text. Return the output, and a note on the change."""
     if usage.output_tokens or not output.text.strip():
         return output, []
     note = "the server counted no output tokens for an answer that has text"
@@ -295,7 +297,7 @@ def _fewest_tokens(candidate: Candidate, request: Request) -> int:
 
 
 def _ignored_options(output: Output, request: Request) -> list[str]:
-    """Return notes on options that the server ignored, according to the reply."""
+    """Return a note for each requested option that the server ignored, as its reply shows."""
     options = request.options
     notes = []
     count = _output_tokens(output)
@@ -351,9 +353,10 @@ def _is_cut_early(
     output: Output,
     most: int | None,
 ) -> bool:
-    """Return True if an answer ended by `length` with fewer tokens than it was allowed.
+    """Return True if an answer has the stop reason `length`, but fewer tokens than the limit.
 
-    Answers with reasoning are left out, because some servers do not count its tokens.
+    Answers with reasoning are not checked, because some servers do not count reasoning
+    tokens.
     """
     count = _output_tokens(output)
     if most is None or count is None or len(output.candidates) != 1:
@@ -368,7 +371,7 @@ def _lacks_call(
     output: Output,
     tool_choice: str | None,
 ) -> bool:
-    """Return True if a call was required, and a candidate that was not refused has none."""
+    """Return True if a tool call was required, but a candidate has none and is not a refusal."""
     if tool_choice in (None, "auto", "none"):
         return False
     return any(
@@ -399,11 +402,11 @@ def _lacks_json(output: Output) -> bool:
 
 
 class UnseenParts:
-    """Compares token counts, to see whether a server shows the tools and media of a prompt to its model.
+    """Checks by token counts whether a server shows the tools and media of a prompt to its model.
 
-    Some servers accept them for models that cannot use them, and drop them without an error.
-    Then the token count stays the same if the prompt is sent without them. That is tested
-    once for tools and once for media.
+    Some servers accept them for models that cannot use them, and silently drop them.
+    The prompt then has the same token count with and without them. Tools and media are
+    each tested once per server.
     """
 
     def __init__(self) -> None:
@@ -418,9 +421,9 @@ class UnseenParts:
         output: Output,
         ask: Callable[[Request], Awaitable[Output]],
     ) -> list[str]:
-        """Return notes on parts of the prompt that the server counts no tokens for.
+        """Return notes on parts of the prompt that do not change the server's token count.
 
-        `ask` sends a request. It is called if this server was not examined yet.
+        If the server was not tested yet, `ask` is called to send the test requests.
         """
         if output.usage is None or not output.usage.input_tokens:
             return []
@@ -441,7 +444,10 @@ def _note(part: str) -> str:
 
 
 def _doubtful_parts(prompt: Prompt, output: Output) -> list[str]:
-    """Return the kinds of parts in the prompt that the model may not have seen. A model that calls a tool has."""
+    """Return the kinds of parts (tools, media) that the server may have dropped from the prompt.
+
+    If the model called a tool, the tools were not dropped.
+    """
     parts = []
     has_call = any(candidate.calls for candidate in output.candidates)
     if prompt.tools and prompt.tool_choice != "none" and not has_call:
@@ -452,7 +458,7 @@ def _doubtful_parts(prompt: Prompt, output: Output) -> list[str]:
 
 
 def _without(request: Request, part: str) -> Request:
-    """Return a request for one token, with the same prompt but without its tools or its media."""
+    """Return a request for one token with the same prompt, excluding the tools or the media."""
     prompt = request.prompt
     if part == TOOLS:
         prompt = replace(prompt, tools=(), tool_choice=None, parallel_calls=None)

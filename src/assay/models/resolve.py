@@ -78,7 +78,7 @@ def _behind_urls(
     scheme: str,
     args: Mapping[str, Any],
 ) -> Model:
-    """Build a model, or a pool of one model per server if `base_url` contains several URLs."""
+    """Build a model. If `base_url` has several URLs, build a pool with one model per URL."""
     urls = urls_of(args.get("base_url"))
     if len(urls) < 2 or not hasattr(thing, "url_env"):
         return _adapted(thing, scheme, args)
@@ -148,7 +148,7 @@ def _add_options_to_identity(
     args: Mapping[str, Any],
     name: str,
 ) -> None:
-    """Add the options of a model to its identity, because its class declares one identity for all options."""
+    """Add a model's options to its identity, if its class declares the same identity for all options."""
     try:
         object.__setattr__(model, "identity", with_options(identity, args))
     except AttributeError as error:

@@ -1,7 +1,9 @@
 """The sandbox as a helper model of scorers: a request contains a program, the answer its verdict.
 
-An execution is therefore a request like any other. Its key covers program, tests, limits and tier. The journal stores
-its verdict, and it is repeated only if one of these changes. If the sandbox itself fails, the reply has no verdict.
+Running a program is therefore a request like any other. Its key covers the program, the
+tests, the limits and the tier. The verdict is stored in the journal, and the program
+runs again only if one of these changes. If the sandbox itself fails, the output is an
+error without a verdict.
 """
 
 import asyncio
@@ -31,7 +33,7 @@ from ..sandbox.verdict import ToRun, perform
 
 @dataclass
 class SandboxModel:
-    """Runs programs in the best sandbox tier of this machine, or in the tier named by `sandbox/TIER`."""
+    """Runs programs in the strongest sandbox tier of this machine, or in a named tier: `sandbox/TIER`."""
 
     tier: str = "auto"
     """`auto`, `bubblewrap`, `landlock`, `container`; `none` runs programs with your own privileges, never as root."""
@@ -40,7 +42,7 @@ class SandboxModel:
     image: str = ""
     """The image of the tier `container`. By default the official image of this Python's version."""
     template: str = ""
-    """The command line of the tier `container` up to the image, which replaces the engine's default."""
+    """A command line up to the image, to replace the default command of the container engine."""
     concurrency: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     reference: ClassVar[str] = "tier"
     accepts: ClassVar[frozenset[str]] = frozenset({"text"})
@@ -78,7 +80,7 @@ class SandboxModel:
         )
 
     def interrupt(self) -> None:
-        """End the running programs without verdicts, and start no others."""
+        """Stop running programs before they have a verdict, and start no others."""
         self._stopper.stop()
 
     async def close(self) -> None:

@@ -27,17 +27,18 @@ class Scripted:
     """
 
     answers: Any = "echo"
-    """The answers to return: a list used in turn and repeated from the start, or a mapping from question to answer.
+    """The answers: a list that is used in turn and then repeated, or a mapping from question to answer.
 
-    Also a function of the request, `echo` (the prompt's text), or one answer for all requests. An answer that is an
-    exception is raised inside the model, like a real failure.
+    Or a function of the request, `echo` (the prompt's text), or one answer for all
+    requests. An answer that is an     exception is raised inside the model, like a real
+    failure.
     """
     rounds: Any = None
     """Answers by round of a sample, used instead of `answers`. The last one is repeated."""
     accepts: frozenset[str] = frozenset({"text", "image", "audio", "video"})
     produces: frozenset[str] = frozenset({"text", "image", "audio"})
     weighs: bool = True
-    """True to support likelihoods. The first continuation of a prompt is always the most probable."""
+    """True to support likelihoods: the first continuation of a prompt is then always the most probable."""
     concurrency: int | None = None
     calls: list[Request] = field(
         default_factory=list,
@@ -104,7 +105,7 @@ class Scripted:
         ]
 
     def _say(self, request: Request) -> Output:
-        """Return the prepared answer. An exception becomes the failure of the sample."""
+        """Return the scripted answer to a request. An exception becomes a failed output."""
         try:
             answer = self._answer(request)
             if isinstance(answer, Exception):
@@ -116,8 +117,8 @@ class Scripted:
     def _choose(self) -> Callable[[Request], Any]:
         """Return the function that finds the answer to a request, depending on the type of `answers`.
 
-        Rounds are counted by the turns of the prompt. Lists are repeated from the beginning, and mappings are looked
-        up by the text of the prompt.
+        The round is the number of answers in the prompt. Lists are repeated from the
+        beginning, and mappings are looked up by the text of the prompt.
         """
         if self.rounds is not None:
             if isinstance(self.rounds, list):
@@ -143,7 +144,7 @@ class Scripted:
 
 
 def _round_of(request: Request) -> int:
-    """Return the number of answers that the model has given in this conversation."""
+    """Return how many answers the conversation already contains, which is the index of this round."""
     role = request.prompt.role
     return sum(
         1 for message in request.messages if message.parts and message.role == role

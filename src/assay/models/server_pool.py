@@ -28,8 +28,9 @@ def urls_of(base_url: object) -> list[str]:
 
 
 class ServerPool:
-    """A model available on several servers. Attributes that this class does not define
-    are those of the first server.
+    """A model on several servers.
+
+    Attributes that this class does not define are read from the first server's model.
     """
 
     def __init__(self, servers: Sequence[Model]) -> None:

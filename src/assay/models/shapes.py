@@ -1,8 +1,8 @@
-"""Check the return value of a model: one output per request, and contents that can be counted, opened and stored.
+"""Check the return value of a model: one output per request, with contents that can be stored and scored.
 
-Any other value becomes a failure that describes it, and is never scored as an answer. An unusable value thus fails
-its own sample, not the run that stores it. Numbers of other libraries are converted to plain ones first, and an
-invalid count is left out.
+Any other value becomes a failed output that describes the fault, and only its own
+sample fails. Numbers of other libraries are converted to plain ones first. An invalid
+token count is removed.
 """
 
 import inspect
@@ -96,8 +96,9 @@ def as_number(value: object) -> float | None:
 
 
 def normalize_numbers(output: Output) -> Output:
-    """Return the output with plain numbers in its usage and tuples of token ids; the
-    same object if nothing changed.
+    """Convert the numbers in an output's usage and token ids to plain ones.
+
+    If nothing changes, return the same object.
     """
     changes: dict[str, Any] = {}
     if (
@@ -121,7 +122,7 @@ def normalize_numbers(output: Output) -> Output:
 
 
 def _counted(usage: Usage) -> Usage:
-    """Return the usage without counts that are negative, too large or not numbers."""
+    """Return the usage without invalid counts: negative ones, too large ones, and values that are not numbers."""
     counts = {
         name: count for name in COUNTS if (count := getattr(usage, name)) is not None
     }
@@ -137,7 +138,7 @@ def _counted(usage: Usage) -> Usage:
 
 
 def _listed(ids: object) -> Any:
-    """Return token ids as a tuple if they are an array, a list or a range; anything else unchanged."""
+    """Convert an array, list or range of token ids to a tuple. Return anything else unchanged."""
     if hasattr(ids, "tolist"):
         ids = ids.tolist()
     if isinstance(ids, (list, range)):
@@ -278,7 +279,7 @@ def checked(
     request: Request,
     reference: str,
 ) -> Output:
-    """Return a model's output for one request if it is usable, or else a failed output with the reason."""
+    """Return a model's output for a request if it can be used, otherwise a failed output with the reason."""
     if not isinstance(value, Output):
         return _failed(
             f"{reference} returned {described(value)} for one request; {BUILT}"
@@ -304,7 +305,7 @@ def _answered(
     request: Request,
     reference: str,
 ) -> Output:
-    """Return an output unchanged if it has as many candidates as requested, or else a failure."""
+    """Return an output unchanged if it has as many candidates as requested, otherwise a failure."""
     if not output.candidates:
         return _failed(f"{reference} returned {described(output)}; {BUILT}")
     for candidate in output.candidates:
@@ -322,9 +323,9 @@ def too_few(
     expected: int,
     reference: str,
 ) -> Output:
-    """Return the failure of an output with too few candidates, which would lower pass@k.
+    """Return a failure for an output with too few candidates, because they would lower pass@k.
 
-    If a content filter blocked the prompt, it blocked all candidates, and the output is returned.
+    If a content filter blocked every candidate, return the output itself.
     """
     if all(
         candidate.stop_reason == "content_filter" for candidate in output.candidates
@@ -343,7 +344,7 @@ def weighed(
     request: Request,
     reference: str,
 ) -> Output:
-    """Return an output with one log-probability for each continuation, or else a failure with the reason."""
+    """Return an output if it has one log-probability per continuation, otherwise a failure with the reason."""
     expected = len(request.prompt.continuations or ("",))
     if len(output.likelihoods) != expected:
         return _failed(
@@ -414,8 +415,8 @@ def _has_parts(candidate: Candidate) -> bool:
 
 
 def _failed(message: str, kind: str = "exception") -> Output:
-    """Return the failure of a sample whose model returned something that is not an answer.
+    """Return a failed output for a return value that is not an answer.
 
-    It is not retryable, because the same code would return the same again.
+    It is not retried, because the same code would return the same value again.
     """
     return Output.failed(kind, message, retryable=False)

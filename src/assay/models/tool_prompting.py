@@ -1,8 +1,9 @@
 """Show tools to a model, and read the calls in its answers.
 
-A chat template that supports tools gets them as `tools=`. For any other model they are written into the prompt: the
-instructions below come first in the system message, earlier calls and results become text, and the model answers in
-the syntax `hermes`. The protocol id of such a measurement contains `prompted`.
+A chat template that supports tools gets them as `tools=`. For any other model, the
+tools are written into the prompt: the instructions below start the system message,
+earlier calls and results become text, and the model must answer in the syntax `hermes`.
+The protocol id of such a measurement contains `prompted`.
 """
 
 import hashlib
@@ -58,7 +59,7 @@ ONE_CALL = "\nCall at most one function at a time."
 
 @dataclass(frozen=True, slots=True)
 class ToolWriting:
-    """How tools are shown to a model, and the syntax in which the model writes tool calls."""
+    """How tools are shown to a model, and in which syntax the model writes calls."""
 
     syntax: ToolSyntax | None
     """The syntax of the model's calls; None if assay cannot read the syntax of the chat template."""
@@ -66,7 +67,7 @@ class ToolWriting:
     """True if tools are written into the system prompt."""
 
     def fault(self, prompt: Prompt) -> DataError | None:
-        """Return the reason why a prompt with tools cannot be sent to this model, or None if it can."""
+        """Return the error if this model cannot receive a prompt with these tools; otherwise None."""
         if not prompt.tools or prompt.tool_choice == "none":
             return None
         if self.syntax is None:
@@ -124,9 +125,9 @@ def choose_writing(
     template: str | None,
     where: str,
 ) -> ToolWriting:
-    """Return how tools are shown to a model with this chat template.
+    """Choose how tools are shown to a model with this chat template.
 
-    `option` is the syntax that the user chose, if any.
+    `option` is the syntax that the user chose, or None.
     """
     is_native = template is not None and takes_tools(template)
     if option == PROMPTED or (option is None and not is_native):
@@ -224,7 +225,7 @@ def _with_system(
     messages: Sequence[Message],
     text: str,
 ) -> list[Message]:
-    """Return the messages with a text at the start of the system message. Add that message if there is none."""
+    """Add a text at the start of the system message. Insert this message if it is missing."""
     first, *rest = messages
     if first.role in ("system", "developer") and first.parts:
         parts = (Text(f"{text}\n\n"), *first.parts)
@@ -325,7 +326,7 @@ def _template_call(call: ToolCall, syntax: ToolSyntax) -> dict[str, Any]:
 
 
 def _call_id(call_id: str, syntax: ToolSyntax) -> str:
-    """Return a call id with the length that the syntax requires. Equal ids stay equal."""
+    """Return a call id of the required length. Two equal ids become equal ids."""
     length = syntax.id_length
     is_fine = length is None or (len(call_id) == length and call_id.isalnum())
     if is_fine or length is None:

@@ -54,14 +54,14 @@ class ToolSyntax:
     calls out of a conversation.
     """
     marks: tuple[str, ...] = ()
-    """Texts that may be special tokens of the model. Decoding keeps them."""
+    """Texts of the syntax that the tokenizer may treat as special tokens. Decoding keeps them."""
     null_content: bool = False
-    """True if the chat template recognises a turn with calls by a `content` of null."""
+    """True if the chat template needs a `content` of null in an assistant message with tool calls."""
     id_length: int | None = None
     """Length of a call's id, if the chat template requires one."""
 
     def read(self, text: str) -> Reading:
-        """Return the calls in a text. A text without calls is returned unchanged."""
+        """Read the calls in a text. If there are none, the result is the unchanged text."""
         if len(text) > LONGEST_TEXT:
             return Reading((), text)
         try:
@@ -141,7 +141,7 @@ def _read_blocks(
     text: str,
     blocks: re.Pattern[str],
 ) -> Reading:
-    """Return the tool calls in every readable block. Other blocks remain part of the text."""
+    """Return the tool calls in all blocks that can be read. A block that cannot be read stays in the text."""
     calls: list[ToolCall] = []
     words: list[str] = []
     position = 0
@@ -181,7 +181,7 @@ _LLAMA_ENDS = re.compile(r"<\|(?:eom_id|eot_id)\|>")
 
 
 def _read_llama3(text: str) -> Reading:
-    """Return calls in Llama's syntax: after `<|python_tag|>`, or as JSON that is the whole text."""
+    """Return calls in Llama's syntax: JSON after `<|python_tag|>`, or JSON that makes up the whole text."""
     text = _LLAMA_ENDS.sub("", text)
     before, tag, after = text.partition(_PYTHON_TAG)
     body = after if tag else before
@@ -220,7 +220,7 @@ _PYTHONIC_BLOCK = re.compile(
 
 
 def _read_pythonic(text: str) -> Reading:
-    """Return calls in Python syntax: between marks, or as a list of calls that is the whole text."""
+    """Return calls in Python syntax: between marks, or a list of calls that makes up the whole text."""
     block = _PYTHONIC_BLOCK.search(text)
     if block is not None:
         words = text[: block.start()] + text[block.end() :]
@@ -274,7 +274,10 @@ def _keyword_values(node: ast.Call) -> dict[str, Any]:
 
 
 def _value(node: ast.expr) -> object:
-    """Return the value of an argument in a Python expression, without executing code. A bare name becomes a text."""
+    """Return the value of an argument in a Python expression, without running code.
+
+    A bare name becomes text: `x=red`.
+    """
     if isinstance(node, ast.Constant):
         if node.value is Ellipsis:
             return "..."
@@ -348,7 +351,7 @@ def _number(node: ast.expr) -> int | float:
 
 
 def computed(node: ast.BinOp) -> float | str:
-    """Return the value of an arithmetic expression of numbers, or the concatenation of two texts.
+    """Evaluate an arithmetic expression of numbers, or a concatenation of two texts: `"2**10" -> 1024`.
 
     Raise `NoCall` for any other expression.
     """
@@ -408,7 +411,7 @@ def _write_mistral(calls: Sequence[ToolCall]) -> str:
 
 
 def _mistral_piece(piece: str) -> tuple[ToolCall, ...]:
-    """Return the calls after one mark in Mistral's syntax: `[{"name": …}, …]`, or `name{…}` in newer versions."""
+    """Return the calls after one `[TOOL_CALLS]` mark: `[{"name": …}, …]`, or `name{…}` in newer versions."""
     decoder = json.JSONDecoder(strict=False)
     if piece.startswith(("[", "{")):
         value, _ = decoder.raw_decode(piece)
@@ -447,7 +450,7 @@ def _read_phi(text: str) -> Reading:
 
 
 def _read_granite(text: str) -> Reading:
-    """Return calls in Granite's syntax, after the marks: one list, or one object after each mark."""
+    """Return calls in Granite's syntax: one list after a mark, or one object after each mark."""
     first = _GRANITE_MARK.search(text)
     if first is None:
         raise NoCall
@@ -565,7 +568,7 @@ _OTHER_SIGNS = (
     "<|tool_calls_section_begin|>",
     "<invoke",
 )
-"""Texts that mark chat templates with a syntax that assay cannot read: Qwen3-Coder, GLM, Kimi, MiniMax."""
+"""Texts in chat templates that show a syntax which assay cannot read: Qwen3-Coder, GLM, Kimi, MiniMax."""
 _SIGNS: Sequence[tuple[tuple[str, ...], str]] = (
     ((_DEEPSEEK_BEGIN,), "deepseek"),
     ((_TOOL_CALLS,), "mistral"),
@@ -581,7 +584,7 @@ _SIGNS: Sequence[tuple[tuple[str, ...], str]] = (
     (("<|python_tag|>",), "llama3_json"),
     (("<|start_header_id|>", '"parameters"'), "llama3_json"),
 )
-"""Texts that must all occur in a chat template, with the syntax that they indicate. The first match is used."""
+"""For each syntax, the texts that a chat template must all contain. The first syntax that matches is used."""
 _TOOLS = re.compile(r"\btools\b")
 
 

@@ -57,7 +57,11 @@ def check_complete(
     missing: Iterable[str],
     where: str,
 ) -> None:
-    """Raise if weights are missing. The caller leaves out tied heads and weights that transformers recreates."""
+    """Raise if `missing` names any weights.
+
+    The caller excludes tied output layers and weights that transformers computes by
+    itself.
+    """
     names = sorted(missing)
     if not names:
         return
@@ -73,9 +77,10 @@ def not_computed(
     missing: Iterable[str],
     model: "torch.nn.Module",
 ) -> list[str]:
-    """Return the missing weights that cannot be recomputed.
+    """Return the missing weights that must come from the checkpoint.
 
-    Tables of sines and cosines, such as Whisper's positions, can be recomputed and are left out.
+    Tables of sines and cosines, such as Whisper's positions, can be recomputed and are
+    left out.
     """
     names = list(missing)
     if not names:
@@ -90,9 +95,10 @@ def not_computed(
 
 
 def _is_waves(tensor: "torch.Tensor") -> bool:
-    """Return True if a table has a sine for each cosine, so that the squares of a row add up to half its width.
+    """Return True if a table contains sines with their cosines, so that each row's squares add up to half its width.
 
-    The check uses values, not names, because some models of one family compute this table and others learn it.
+    Names are not used, because some models of a family compute this table and others
+    learn it.
     """
     if (
         tensor.is_meta

@@ -21,7 +21,7 @@ class TaskProgress:
     state: str = "waiting"
     """One of waiting, loading, running, scoring, finished; stopped if it ended early."""
     first_errors: dict[str, str] = field(default_factory=dict)
-    """For each outcome, the id of the first sample with that outcome, and the reason."""
+    """For each outcome, the first sample that had it: sample id and message."""
     replicas: dict[int, str] = field(default_factory=dict)
     """State of each replica by number: starting, ready, working or lost."""
     meter: Meter = field(default_factory=Meter)
@@ -53,7 +53,7 @@ class Watcher(Protocol):
 
 
 class Silent:
-    """A watcher without a display. It keeps the reported lines for the caller."""
+    """A watcher that displays nothing. It collects the lines of the run for the caller."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

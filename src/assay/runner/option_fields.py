@@ -1,6 +1,7 @@
-"""The declaration of one run option: its default, and how users write it.
+"""How one run option is declared: its default, its flags and its help text.
 
-Flags, help, config keys, environment variables and the page of options are all generated from it.
+The command line, config keys, environment variables and the page of options are all
+generated from this.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,10 @@ Reads = Literal[
 GROUPS = ("what", "data", "prompt", "generation", "work", "output", "toolkits", "trust")
 """The groups of options in the help text, in order."""
 TYPED_ONLY = ("fresh",)
-"""Options that only the command line may set, because their effect cannot be undone. Trust options are separate."""
+"""Options that must be typed on the command line, because their effect cannot be undone.
+
+The options of the group `trust` must be typed as well, but are not listed here.
+"""
 PREFIX = "ASSAY_RUN_"
 
 
@@ -35,18 +39,17 @@ class Flag:
     group: str
     help: str
     flags: tuple[str, ...]
-    """All forms of the flag. The first one that begins with `--` is shown to users."""
+    """All spellings of the flag. The first that begins with `--` is the one in help texts."""
     reads: Reads = "text"
-    """How a value is written. Several `names` are separated by commas; the flag of a
-    `list` is repeated for each value.
-    """
+    """How users write the value. `names` are separated by commas; a `list` repeats the flag for each value."""
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
     alone: Any = None
     """Value of the option if the flag is given without one; None if the flag needs a value."""
     is_spread: bool = False
-    """True if the option only affects how the work is distributed, so that it does not
-    change the folder of the run.
+    """True if the option only affects where the work is done.
+
+    Such options do not change the name of the run folder.
     """
 
     @property
@@ -94,13 +97,13 @@ def flags_of(options: type) -> dict[str, Flag]:
 def can_come_from_the_environment(name: str, flag: Flag) -> bool:
     """Return True if an environment variable may set the option.
 
-    Options that give consent must be on the command line.
+    Options that give consent, such as `--trust_code`, must be on the command line.
     """
     return flag.group != "trust" and name not in TYPED_ONLY
 
 
 def faults_of_judges(judges: object, where: str) -> list[AssayError]:
-    """Return an error for each judge in a settings file that is not given by name."""
+    """Return an error for each judge in a settings file that is not a name, such as `openai/gpt-x`."""
     if not isinstance(judges, Mapping):
         return []
     faults: list[AssayError] = []
@@ -114,7 +117,10 @@ def faults_of_judges(judges: object, where: str) -> list[AssayError]:
 
 
 class PartlyRead(PlanError):
-    """The errors in a settings file, with the settings that could be read, so that these are checked as well."""
+    """Raised for errors in a settings file.
+
+    It also holds the settings that could be read, so that they can be checked.
+    """
 
     def __init__(
         self,

@@ -12,11 +12,11 @@ from .option_fields import PartlyRead, faults_of_judges, flags_of, option
 
 DEFAULT_MODEL = "smollm2"
 SANDBOX = "sandbox"
-"""The role of the sandbox, which every run has, even without judges."""
+"""The helper role of the sandbox. Every run has it, even if it has no judges."""
 SEVERAL = ("list", "names", "pairs")
-"""Types of options that may have more than one value."""
+"""Types of options that take more than one value."""
 CLOSE_KEY = 0.7
-"""Minimum similarity, from 0 to 1, at which a key is treated as a misspelling of another."""
+"""Minimum similarity (0 to 1) of two keys for suggesting one as the correct spelling of the other."""
 OF_MODELS = (
     "device",
     "dtype",
@@ -505,9 +505,10 @@ class RunOptions:
         return replace(self, **fields)
 
     def with_one_spelling(self, objects: Container[str] = ()) -> "RunOptions":
-        """Return a copy in which each file of a model, judge or scorer is named by one normalized path.
+        """Return a copy in which paths of models, judges and scorers are written in one normalized form.
 
-        Answers are stored under these names. Names in `objects` belong to Python objects and stay.
+        Answers are stored under these names. Names in `objects` stand for Python
+        objects and are not changed.
         """
         return replace(
             self,
@@ -522,12 +523,14 @@ class RunOptions:
         )
 
     def helper_of(self, role: str) -> str | None:
-        """Return the model for a helper's role: the one that the run names, or the sandbox for its role, or None."""
+        """Return the model for a helper role; None if the run sets none. The sandbox always has a model."""
         return self.judges.get(role) or (role if role == SANDBOX else None)
 
     def judge_args_of(self, role: str) -> dict[str, Any]:
-        """Return the options of one helper model: the shared ones, then those prefixed
-        with its role, `detector.model=…`.
+        """Return the options of the helper model in a role.
+
+        These are the options for all helpers, and those with the role as prefix, such
+        as `detector.model`.
         """
         shared: dict[str, Any] = {}
         args: dict[str, Any] = {}
@@ -544,8 +547,10 @@ class RunOptions:
         return {**shared, **args}
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the options that differ from their defaults as JSON, including
-        secrets, to build the same model elsewhere.
+        """Return the options that differ from their defaults as JSON data, so that
+        another process can build the same model.
+
+        Secrets are included.
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         defaults = {f.name: getattr(_DEFAULTS, f.name) for f in fields(self)}
@@ -561,9 +566,9 @@ class RunOptions:
         return saved
 
     def kept(self) -> dict[str, Any]:
-        """Return the options that differ from their defaults, for `run.json`, without secrets.
+        """Return the options to store in `run.json`: those that differ from their defaults, excluding secrets.
 
-        To repeat the run, secrets must be passed again.
+        To repeat the run, the user must pass the secrets again.
         """
         # Only options of models are redacted by name: a column may well be called `key`.
         return {
@@ -653,7 +658,7 @@ class RunOptions:
 
 
 def _one_spelling(name: str) -> str:
-    """Return the normalized name of a file."""
+    """Return a file reference with its path in normalized form; return other values unchanged."""
     if isinstance(name, str):
         return one_spelling(name)
     return name

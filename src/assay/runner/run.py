@@ -89,7 +89,10 @@ def _options(
     options: RunOptions | None,
     settings: Mapping[str, Any],
 ) -> tuple[RunOptions, dict[str, Any]]:
-    """Replace objects among tasks and models by names. Return the options, and the model objects by name."""
+    """Return the options of a run, with tasks and models that are objects given by name.
+
+    The model objects are also returned, by name.
+    """
     chosen = options or RunOptions.from_plain(settings, where="assay.run")
     objects: dict[str, Any] = {}
     if tasks:
@@ -290,7 +293,7 @@ def _spread_over_gpus(
     options: RunOptions,
     planned_tasks: Sequence[PlannedTask],
 ) -> RunOptions:
-    """Return options with one replica for each GPU, if every model of the run supports replicas."""
+    """Return options with one replica per GPU, if all models of the run support replicas."""
     if is_spread(options) or not planned_tasks:
         return options
     models = [planned.model for planned in planned_tasks]
@@ -336,9 +339,10 @@ def run_folder(
     options: RunOptions,
     planned: tuple[str, ...] = (),
 ) -> Path:
-    """Return the folder of a run: `-o`, or a name under `runs/` that the same command finds again.
+    """Return the folder of a run: the option `-o`, or a name under `runs/` made from the options.
 
-    `planned` are the models used if the options name none: those of the tasks, or else the default.
+    The same command gives the same name. `planned` are the model names to use if the
+    options have none.
     """
     if options.output:
         return Path(options.output).expanduser()
@@ -358,7 +362,7 @@ def _refuse_own_data(
     folder: Path,
     planned_tasks: Sequence[PlannedTask],
 ) -> None:
-    """Raise if a run would read the files it writes, because it would never end or would judge its own records."""
+    """Raise if a run would read files that it writes itself. It might never end, or score its own records."""
     layout = Layout(folder.resolve())
     for file in (
         file.resolve() for planned in planned_tasks for file in planned.samples.files

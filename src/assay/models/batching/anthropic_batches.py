@@ -43,7 +43,7 @@ GONE = (404, 410)
 
 
 class AnthropicBatches(BatchApi):
-    """The Message Batches API. It has no metadata: a batch is recognised by the ids of its requests."""
+    """The Message Batches API. Its batches have no metadata, so assay finds a batch by the ids of its requests."""
 
     model: Anthropic
     title: ClassVar[str] = "Anthropic's message batches"

@@ -36,7 +36,7 @@ class BatchStatus:
     is_over_quota: bool = False
     """True if the batch was rejected because too many requests are waiting. It may be sent again later."""
     plain: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """The service's reply about the state of the batch, unchanged. It contains the location of the results."""
+    """The service's JSON object for the batch, unchanged. It contains the location of the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,8 @@ class ResultsGone(Exception):
 class BatchApi(ABC):
     """The batch API of one endpoint. Every call makes one attempt, and raises `Refused` or `HttpFailure`.
 
-    A *marker* is a unique text for each batch, by which assay finds the batch again after a lost connection.
+    Each batch has a *marker*, a unique text. If the connection is lost while a batch is
+    created, assay looks for this text to find the batch again.
     """
 
     title: ClassVar[str]
@@ -113,14 +114,17 @@ class BatchApi(ABC):
 
     @abstractmethod
     async def newest(self) -> str:
-        """Return the id of the newest batch; empty if there is none. Raise if the server has no batch API."""
+        """Return the id of the most recently created batch; empty if there is none.
+
+        Raise if the server has no batch API.
+        """
 
     @abstractmethod
     def encode(self, custom_id: str, request: RecordedRequest) -> bytes:
         """Return one request of a batch as JSON."""
 
     def group_of(self, request: RecordedRequest) -> tuple[Any, ...]:
-        """Return the properties that all requests of a batch must share: the path and the headers."""
+        """Return the path and headers of a request. Only requests that agree in both can be in one batch."""
         return (request.path, tuple(sorted(request.headers.items())))
 
     async def upload(
@@ -141,8 +145,10 @@ class BatchApi(ABC):
         lines: Sequence[bytes],
         input_id: str,
     ) -> str:
-        """Create a batch and return its id. `request` is any of its requests, because
-        all have the same path and headers.
+        """Create a batch and return its id.
+
+        `request` is one of its requests; the path and the headers are the same in all
+        of them.
         """
 
     @abstractmethod
@@ -168,7 +174,7 @@ class BatchApi(ABC):
         """Cancel a batch. Results that are already computed stay available."""
 
     def _url(self, path: str, **query: object) -> str:
-        """Return the URL of a path. The query is added to the query of the base URL."""
+        """Return the full URL of a path. `query` is appended to any query that the base URL already has."""
         url = self.model._address(path)
         for name, value in query.items():
             if value not in (None, ""):
@@ -200,7 +206,7 @@ class BatchApi(ABC):
 
 
 def _object(value: object) -> Mapping[str, Any]:
-    """Return the JSON object in a reply. Raise `HttpFailure` for any other reply."""
+    """Return a decoded reply if it is a JSON object; otherwise raise `HttpFailure`."""
     if isinstance(value, Mapping):
         return value
     raise HttpFailure("bad_response", "the reply is not an object", retryable=True)
@@ -221,9 +227,7 @@ def count_in(
     counts: Mapping[str, Any],
     *names: str,
 ) -> int:
-    """Return the sum of the counts under `names`. Counts may be numbers or digits as
-    text; other values are ignored.
-    """
+    """Add up the counts under these names. A count may be a number or text such as "12"; other values count as 0."""
     total = 0
     for name in names:
         value = counts.get(name)
@@ -255,7 +259,11 @@ def read_results(
     data: Sequence[bytes],
     read_row: Callable[[Mapping[str, Any]], BatchReply | None],
 ) -> BatchResults:
-    """Return the replies in files of JSON lines. `read_row` returns the reply of a row, or None if it is invalid."""
+    """Read the replies from files of JSON lines.
+
+    `read_row` converts one line's object to a reply, or returns None if the object is
+    not a valid reply.
+    """
     replies: list[BatchReply] = []
     broken = 0
     is_cut_off = False

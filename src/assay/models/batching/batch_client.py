@@ -1,6 +1,7 @@
-"""Records the requests of an adapter instead of sending them, and later returns the replies of a batch.
+"""An HTTP client for batches: it records an adapter's requests, and later supplies the replies from the batch.
 
-The requests of a batch therefore have the same bodies as requests sent one by one, and the same code reads the replies.
+A request in a batch therefore has the same body as one sent alone, and the same code
+reads the reply.
 """
 
 import copy
@@ -37,7 +38,7 @@ class BatchReply:
 
 
 class BatchClient:
-    """Records the next request, or returns the reply prepared for it."""
+    """Replaces an adapter's HTTP client: records the next request, or returns the reply prepared for it."""
 
     def __init__(self, model: HttpModel) -> None:
         self._client = model._client
@@ -87,7 +88,10 @@ class BatchClient:
 
 
 class BatchedModel:
-    """An adapter whose requests are recorded and whose replies come from a batch. Its calls must not overlap."""
+    """A model adapter connected to a `BatchClient`, to record requests and read replies.
+
+    Its calls must not overlap.
+    """
 
     def __init__(self, model: HttpModel) -> None:
         self.client = BatchClient(model)

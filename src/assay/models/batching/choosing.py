@@ -13,7 +13,7 @@ from .gemini_batches import GeminiBatches
 from .openai_batches import OpenAIBatches
 
 WITHOUT_BATCHES = ("images", "speech", "transcriptions")
-"""OpenAI APIs whose requests assay does not send in batches."""
+"""OpenAI APIs for which assay does not support batches."""
 KNOWN = "openai/…, anthropic/… or gemini/…"
 
 

@@ -26,9 +26,12 @@ STATES: Mapping[str, State] = {
     "FAILED": "failed",
     "CANCELLED": "cancelled",
 }
-"""Final states, without the prefix `BATCH_STATE_` or `JOB_STATE_`. In any other state, the batch is still running."""
+"""assay's state for each final state of Gemini, named without `BATCH_STATE_` or `JOB_STATE_`.
+
+All others are running.
+"""
 WITHOUT_RESULTS = ("EXPIRED", "CANCELLED")
-"""States in which a batch may have ended without any result."""
+"""Final states of a batch that may have no results at all."""
 HTTP_STATUSES = {
     1: 499,
     2: 500,
@@ -177,9 +180,7 @@ def _state(operation: Mapping[str, Any]) -> State:
 
 
 def _inlined(operation: Mapping[str, Any]) -> list[Any] | None:
-    """Return the replies in a finished operation; None if there are none. Their
-    location depends on the API version.
-    """
+    """Return the list of replies in a finished operation, or None. API versions store it in different fields."""
     response = mapping_in(operation, "response")
     holders = (
         response,
@@ -201,7 +202,11 @@ def _reply(
     entry: Mapping[str, Any],
     number: int,
 ) -> BatchReply:
-    """Return one reply of a batch. Without a key, its position `number` identifies the request."""
+    """Convert one reply of a batch.
+
+    `number` is the index of the reply; it stands for the request's id if the reply has
+    no key.
+    """
     key = mapping_in(entry, "metadata").get("key")
     if isinstance(key, str):
         custom_id = key

@@ -27,7 +27,7 @@ STATES: Mapping[str, State] = {
     "expired": "ended",
     "cancelled": "cancelled",
 }
-"""Final states. In any other state, the batch is still running."""
+"""assay's state for each final state of OpenAI. In any other state, the batch is still running."""
 PAGE = 100
 MOST_PAGES = 100
 MARKER = "assay"
@@ -100,8 +100,8 @@ class OpenAIBatches(BatchApi):
         newest: str,
         count: int,
     ) -> list[str]:
-        """Return the id of the batch that has the marker in its metadata, or that uses
-        the uploaded file, in a list.
+        """Return a list with the id of the batch that has this marker or uses the
+        uploaded file; empty if there is none.
         """
         after = ""
         for _ in range(MOST_PAGES):

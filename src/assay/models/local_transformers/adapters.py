@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FIX = "check its name and the network, and that it was made for this model"
 _SHARED = ("vblora_vector_bank", "prompt_encoder")
-"""Parts of weight names that PEFT reports as missing although it loaded them under another name."""
+"""Substrings of weight names that PEFT wrongly reports as missing. PEFT loads these weights under other names."""
 
 
 def adapted(

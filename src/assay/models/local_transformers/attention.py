@@ -1,9 +1,8 @@
-"""Attention over shared prefixes: many segments, each with its prefix, in one pass.
+"""Attention over shared prefixes: one forward pass computes many segments, each after its own prefix.
 
-transformers can replace a model's attention function by name. The replacement follows
-the *plan* of the current forward pass, which defines the tokens that each token attends
-to and where keys and values are stored. Outside such a pass it is torch's usual
-attention.
+transformers can replace a model's attention function by name. The replacement uses the
+*plan* of the current forward pass: which tokens attend to which, and where keys and
+values are stored. Outside such a pass, it is torch's usual attention.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +35,7 @@ class Style:
 
 
 class Plan(Protocol):
-    """Computes the attention of one forward pass, and decides which tokens each token attends to."""
+    """The plan of one forward pass: decides which tokens attend to which, and computes the attention."""
 
     def attend(
         self,
@@ -63,12 +62,15 @@ class RunningPass:
 
     plan: Plan
     masks: set[int | None] = field(default_factory=set)
-    """Window sizes of the masks that the model requested; None for a mask without a window."""
+    """Window sizes of the attention masks that the model requested; None stands for a mask without a window."""
     used: set[int | None] = field(default_factory=set)
-    """Window sizes that the layers' attention used; None for a layer without a window."""
+    """Window sizes that the model's layers used; None stands for a layer without a window."""
 
     def note_mask(self, settings: Mapping[str, Any]) -> None:
-        """Record the window size of a requested mask; raise `CannotShare` if no plan supports it."""
+        """Record the window size of a mask that the model requested.
+
+        Raise `CannotShare` if plans do not support the mask.
+        """
         window = settings.get("local_size")
         config = settings.get("config")
         if settings.get("use_vmap"):
@@ -78,7 +80,11 @@ class RunningPass:
         self.masks.add(window)
 
     def window_of(self, argument: int | None) -> int | None:
-        """Return a layer's window size: `argument`, unless the model's only mask has another one."""
+        """Return the window size to use in a layer.
+
+        This is `argument`, unless it contradicts the only mask that the model
+        requested; then it is the mask's.
+        """
         window = argument
         if self.masks and window not in self.masks:
             if len(self.masks) > 1:
@@ -88,7 +94,7 @@ class RunningPass:
         return window
 
     def check_masks(self) -> None:
-        """Raise `CannotShare` if the model requested a windowed mask that no layer used."""
+        """Raise `CannotShare` if the model requested a windowed mask but no layer used that window."""
         unused = self.masks - self.used - {None}
         if self.used and unused:
             raise CannotShare("it is unknown which of its layers have a window")
@@ -96,7 +102,7 @@ class RunningPass:
 
 @contextmanager
 def passing(plan: Plan) -> Iterator[None]:
-    """Make the model's attention follow `plan` inside the block."""
+    """Make the model's attention use `plan` inside the `with` block."""
     running = RunningPass(plan)
     token = _running.set(running)
     try:
@@ -174,7 +180,7 @@ def sent(tensor: "Tensor", device: object) -> Any:
 
 
 class Once:
-    """Caches the tensors that all layers of a forward pass use, with one copy per device."""
+    """Cache of tensors that all layers of a forward pass use, such as masks. There is one copy per device."""
 
     def __init__(self) -> None:
         self._tensors: dict[Any, Any] = {}
@@ -209,13 +215,13 @@ class PrefixCache:
 
 @dataclass
 class Group:
-    """Segments of one forward pass that continue the same prefix."""
+    """Segments of one forward pass that all have the same prefix."""
 
     prefix: PrefixCache | None
     spans: list[tuple[int, int]]
     """Start and end of each segment in the pass; segments are contiguous."""
     ends: list[list[int]]
-    """For each token in each segment, the index after the last token that attends to it."""
+    """For each token of each segment, the end of the range of tokens that may attend to it."""
     _tensors: Once = field(default_factory=Once)
     _masks: dict[Any, Any] = field(default_factory=dict)
 
@@ -263,7 +269,7 @@ class Group:
         return is_real.flatten().nonzero()[:, 0]
 
     def _steps(self) -> tuple[Any, Any]:
-        """Return the offsets 0, 1, 2, … of the longest segment, and a mask of those in each segment."""
+        """Return the offsets 0, 1, 2, … up to the longest segment, and a mask of the offsets inside each segment."""
         import torch
 
         sizes = integers([stop - start for start, stop in self.spans])[:, None]
@@ -336,7 +342,7 @@ class Group:
         positions: "Tensor",
         device: object,
     ) -> Any:
-        """Return a boolean mask of the tokens that are too far back for a token's sliding window."""
+        """Return a boolean mask of the tokens that lie before a token's sliding window."""
         import torch
 
         indices, _ = self.index(device)
@@ -355,7 +361,7 @@ class PackedPlan:
     """Groups of segments with a common prefix. Together they cover the pass, in order."""
     positions: Any
     keep: Callable[[int, Any, Any], None] | None = None
-    """If set, called in each layer with its number, and the keys and values of all tokens."""
+    """Optional callback for each layer: receives the layer's number, and the keys and values of all tokens."""
 
     def attend(
         self,

@@ -28,14 +28,14 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class StopCheck:
-    """Checks after each token whether an answer ends, at an end token or after a stop string."""
+    """Checks after each token whether the answer ends there: at an end token or after a stop string."""
 
     tokenizer: Any
     ends: frozenset[int]
     strings: tuple[str, ...]
 
     def __call__(self, tokens: Sequence[int]) -> str | None:
-        """Return `"stop"` if the answer ends after these tokens, or else None."""
+        """Return `"stop"` if the answer ends after these tokens; None if it continues."""
         if tokens[-1] in self.ends:
             return "stop"
         may_stop = self.strings and self._has_stop(tokens[-self._window :])
@@ -55,10 +55,7 @@ class StopCheck:
 
     @property
     def _window(self) -> int:
-        """Return how many of the last tokens to search for a stop string.
-
-        A single character may take up to four tokens.
-        """
+        """Return how many tokens at the end may hold a stop string, at up to four tokens per character."""
         return 4 * max(len(string) for string in self.strings) + 8
 
     def _has_stop(self, tokens: Sequence[int]) -> bool:
@@ -75,9 +72,9 @@ class Answers:
     turn_ends: Collection[int] = ()
     """Ids of the tokens with which the chat template ends an assistant turn."""
     marks: Mapping[int, str] = field(init=False)
-    """Text of the special tokens that delimit reasoning, by token id."""
+    """Text of each special token that delimits reasoning, by token id."""
     tool_marks: Mapping[int, str] = field(init=False)
-    """Text of the special tokens that delimit reasoning or tool calls, by token id."""
+    """Text of each special token that delimits reasoning or tool calls, by token id."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "marks", mark_tokens(self.tokenizer))
@@ -112,7 +109,7 @@ class Answers:
         length: int,
         strings: Sequence[str] = (),
     ) -> list[int]:
-        """Return the generated part of a row: from index `length` to the first end token."""
+        """Return the generated tokens of a sequence: from index `length` to the first end token, inclusive."""
         ends = self.ends(strings)
         tokens = []
         for token in row[length:]:
@@ -159,11 +156,11 @@ class Answers:
         squeezed: int | None,
         cut: int = 0,
     ) -> Output:
-        """Return the output with all answers to a prompt of `length` tokens.
+        """Return the output with all candidates for a prompt of `length` tokens.
 
-        A single greedy answer is repeated `n` times. `squeezed` is the token limit of
-        the answers if the context lowered it, or else None. `cut` is the number of tokens
-        cut from the prompt.
+        A single greedy candidate is repeated `n` times. `squeezed` is the answer's
+        token limit if the context lowered it, otherwise None. `cut` is the number of
+        tokens cut from the prompt.
         """
         repeats = request.options.n // len(candidates)
         repeated = tuple(candidates) * repeats
@@ -184,7 +181,10 @@ class Answers:
         squeezed: int | None,
         cut: int = 0,
     ) -> Output:
-        """Return the output of a request from its finished rows, or the failure of one of them."""
+        """Return the output of a request from its finished rows (one per candidate).
+
+        If a row failed, return its failure.
+        """
         for row in rows:
             if row.failure is not None:
                 return row.failure

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 BLOCK = 64
-"""Number of cached keys that the kernel reads in each iteration."""
+"""Number of cached keys that the kernel processes per loop iteration."""
 ROWS = 16
 """Smallest number of rows in a matrix product of the kernel."""
 

@@ -1,8 +1,8 @@
-"""Run a causal language model over prefixes, segments and slots, and count every token.
+"""Run a causal language model over shared prefixes, and count every token.
 
-The engine needs a model whose attention goes through transformers' attention interface,
-and that takes token positions as an argument. When a model is loaded, a test compares
-logits with and without shared prefixes. If they differ, the engine is not used.
+The model must use transformers' attention interface and accept token positions as an
+argument. When a model is loaded, a test compares logits with and without shared
+prefixes. If they differ, the engine is not used.
 """
 
 import random
@@ -58,7 +58,7 @@ class Budget:
     pack: int
     """Maximum number of tokens in a forward pass."""
     segment: int
-    """Maximum number of tokens that branch off within one segment.
+    """Maximum number of tokens in a segment, excluding those that all its sequences share.
 
     Attention computes scores for every pair of tokens in a segment.
     """
@@ -137,7 +137,9 @@ class Engine:
     """Runs a causal language model, computing the common prefixes of its inputs once."""
 
     axes = 0
-    """Coordinates per token position: 3 for time, height and width; 0 for plain numbers."""
+    """Number of coordinates of a token position: 3 for time, height and width; 0 if
+    the position is a plain number.
+    """
 
     def __init__(self, model: "PreTrainedModel", rows: int = 0) -> None:
         from .generate import Generator
@@ -167,7 +169,7 @@ class Engine:
         plan: Plan,
         offsets: Sequence[int],
     ) -> Any:
-        """Run one forward pass, and return the logits of the tokens at the indices `offsets`."""
+        """Run one forward pass over the tokens, and return the logits at the indices `offsets`."""
         import torch
 
         with torch.inference_mode(), passing(plan):
@@ -243,7 +245,10 @@ class Engine:
         sequences: Sequence[Sequence[int]],
         before: int,
     ) -> PrefixSpan | None:
-        """Return the cached prefix shared by every sequence in this batch, cut to `before` tokens."""
+        """Return the cached prefix that all sequences in this batch share, with at most `before` tokens.
+
+        Return None if too little of it is shared to be useful.
+        """
         if self._last_prefix is None:
             return None
         whole, tokens = self._last_prefix
@@ -279,7 +284,7 @@ class Engine:
         return self.budget != before
 
     def within_memory(self, attempt: Callable[[], T]) -> T:
-        """Return the result of `attempt`, retried with half the budget when memory runs out."""
+        """Call `attempt` and return its result. If memory runs out, halve the token budget and try again."""
         import torch
 
         ended = self.count.meter.ended
@@ -356,7 +361,7 @@ def in_order(subtrees: Sequence[Subtree]) -> list[Subtree]:
 
 
 def _are_similar(size: int, other_size: int) -> bool:
-    """Return True if padding the shorter length to the longer one costs little."""
+    """Return True if padding the shorter segment to the length of the longer one costs little."""
     short, long = sorted((size, other_size))
     return long <= 1.5 * short + 8
 
@@ -398,7 +403,7 @@ def why_not(engine: Engine) -> str | None:
 def why_not_writing(engine: Engine) -> str | None:
     """Return why the engine cannot generate with a model, or None if it can.
 
-    A few tokens are generated to find out.
+    The test generates a few tokens.
     """
     model, usual = engine.model, engine.usual_attention
     try:
@@ -417,11 +422,11 @@ def why_apart(
     shared: Callable[[], Sequence[Any]],
     check: Callable[[str | None], None] = lambda usual: None,
 ) -> str | None:
-    """Compare logits with and without shared prefixes; return why they differ, or None.
+    """Compare logits with and without shared prefixes. Return why they differ, or None if they agree.
 
-    If they agree, `part` uses the shared-prefix attention from now on, otherwise its
-    usual one. `check` is called with the name of the usual attention, and may raise for
-    further reasons.
+    If they agree, `part` keeps the shared-prefix attention, otherwise it gets its usual
+    attention back. `check` is called with the name of the usual attention, and may
+    raise for further reasons.
     """
     if depends_on_neighbours(part.config):
         return "its positions depend on the longest neighbour"

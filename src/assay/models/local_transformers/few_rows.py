@@ -21,10 +21,7 @@ FEWEST, MOST = 4, 64
 BLOCK, FEWEST_FILLED = 16, 7
 """Block size, and the smallest number of rows to pad to a block if weights are not repacked."""
 PAYS_AFTER = 8
-"""Number of few-row products that a layer computes before its weights are repacked.
-
-A run that only scores continuations has hardly any such products.
-"""
+"""Number of rows in a full block, and the smallest number of rows to pad to one if weights are not repacked."""
 SHARE = 0.5
 """Share of the free memory that repacked weights may use."""
 APART = 1e-4
@@ -76,8 +73,8 @@ def hasten(
 ) -> int:
     """Speed up generation: replace RMS norms on CUDA, and float32 linear layers on a CPU.
 
-    Return the number of linear layers changed. `free` is the available memory in bytes;
-    by default it is read from the system.
+    Return the number of changed layers. `free` is the memory for repacked weights, in
+    bytes; by default, the system's free memory is read.
     """
     import torch
 

@@ -51,7 +51,7 @@ class Generator:
             self._arrived += rows
 
     def finish(self, rows: Sequence[Row]) -> None:
-        """Generate until these rows are done; other queued rows are generated along with them."""
+        """Generate until all of these rows are done. Other queued rows are generated in the same passes."""
         import torch
 
         with torch.inference_mode():
@@ -93,7 +93,7 @@ class Generator:
             self._prefill(wave)
 
     def _make_room(self) -> None:
-        """Create slots, or add more or longer ones, as rows need them and memory allows."""
+        """Create slots, or enlarge them, as the waiting rows need and memory allows."""
         active = [row for row in self.rows if row is not None]
         rows = [*active, *self._waiting]
         longest = max(_total(row) for row in rows) + WINDOW + 1
@@ -140,10 +140,10 @@ class Generator:
         return max(FEWEST, 1 << (count - 1).bit_length())
 
     def _next_wave(self) -> list[tuple[Row, Segment]]:
-        """Assign free slots to waiting rows; return rows and prompt parts to compute.
+        """Assign free slots to waiting rows. Return these rows with the prompt parts left to compute.
 
-        Prefixes in other slots are copied. A row that shares a longer prefix with a row
-        of this wave waits for the next wave, to copy it then.
+        Prefixes in other slots are copied. A row that shares a longer prefix with a row of this wave waits for the
+        next wave, to copy it then.
         """
         assert self.cache is not None
         free = [slot for slot, row in enumerate(self.rows) if row is None]
@@ -182,9 +182,9 @@ class Generator:
         source: int,
         copies: dict[tuple[int, int], list[int]],
     ) -> int | None:
-        """Take a free slot that no other new row copies from; None if there is none.
+        """Take a slot from `free` that no other new row copies from; None if there is none.
 
-        The slot that this row copies from, `source`, is taken only as the last choice.
+        The slot that this row copies from, `source`, is taken only as a last resort.
         """
         sources = {source for source, _ in copies}
         usable = [slot for slot in free if slot not in sources]
@@ -197,7 +197,9 @@ class Generator:
         return slot
 
     def _resident(self, prompt: tuple[int, ...]) -> tuple[int, int]:
-        """Return the longest prefix of a prompt in any slot, as (number of tokens, slot)."""
+        """Return how much of a prompt's beginning a slot already holds: (number of tokens, slot) of the best
+        match.
+        """
         best = (0, 0)
         index = bisect_left(self._prompts, (prompt, 0))
         neighbours = self._prompts[max(0, index - 1) : index + 1]
@@ -283,7 +285,7 @@ class Generator:
         active: Sequence[tuple[int, Row]],
         step: "DecodeStep",
     ) -> None:
-        """Add the most probable token to each row, or several tokens if a graph is captured."""
+        """Add the most probable token to each row. If a graph is captured, add several tokens at once."""
         count = 1
         if step.is_captured:
             left = max(row.max_tokens - len(row.token_ids) for _, row in active)
@@ -306,7 +308,7 @@ class Generator:
             row.take(choice)
 
     def _width(self, count: int) -> int:
-        """Return how many slots the next pass covers; the last rows of a run are moved together."""
+        """Return how many slots the next pass computes. If few rows are left, move them to the first slots."""
         width = min(self._rounded(count), len(self.rows))
         rows_beyond = [row for row in self.rows[width:] if row is not None]
         if not rows_beyond:
@@ -338,9 +340,9 @@ class Generator:
             self.cache.copy(sources, targets, longest)
 
     def _shared_prefix(self, active: Sequence[tuple[int, Row]]) -> int:
-        """Return the length of the prefix that attention reads once for all rows.
+        """Return the length of the prefix common to all rows, whose keys and values attention then reads once.
 
-        It is 0 on CUDA, for a single row, and if reading it once would save too little.
+        It is 0 on CUDA, for a single row, and if the prefix is too short to matter.
         """
         if self.is_cuda or len(active) < 2:
             return 0
@@ -405,7 +407,7 @@ class Generator:
             self._waiting.remove(longest)
 
     def _give_up(self, current: Sequence[Row]) -> None:
-        """Drop the rows of the caller that met an error, and queue all other rows again."""
+        """After an error, drop the rows of the caller that met it, and queue all other unfinished rows again."""
         dropped = {id(row) for row in current}
         begun = [row for _, row in self._active()]
         unfinished = [*begun, *self._waiting]
@@ -455,12 +457,12 @@ class DecodeStep:
 
     @property
     def is_captured(self) -> bool:
-        """Return True if the pass runs as a CUDA graph, which is captured on its first run."""
+        """Return True if the pass uses a CUDA graph. The first run captures the graph."""
         return self._captures
 
     @property
     def pool(self) -> Any:
-        """Return the memory pool of the CUDA graph, for other graphs to share."""
+        """Return the memory pool of the captured CUDA graph, so that other graphs can share it."""
         if self._graph is None:
             return None
         return self._graph.pool()
@@ -560,7 +562,7 @@ class DecodeStep:
 
 
 def _count_done(rows: Sequence[Row]) -> float:
-    """Return how many rows are done, counting an unfinished row by its share of generated tokens."""
+    """Return how many rows are done. A row in progress counts as a fraction: generated tokens / token limit."""
     total = 0.0
     for row in rows:
         total += 1.0 if row.is_done else len(row.token_ids) / row.max_tokens
@@ -583,10 +585,7 @@ def _shares_more(
     wave: Sequence[tuple[Row, Segment]],
     shared: int,
 ) -> bool:
-    """Return True if a row should wait for a prefix of the last row of the wave.
-
-    `shared` tokens can be copied from another slot now.
-    """
+    """Return True if the row should wait: the wave's last row shares more of its prompt than `shared` tokens."""
     if not wave:
         return False
     neighbour, _ = wave[-1]

@@ -24,7 +24,7 @@ class Stops(Protocol):
     """Decides when an answer ends."""
 
     def __call__(self, tokens: Sequence[int]) -> str | None:
-        """Return the stop reason if the answer ends after these tokens, or else None."""
+        """Return the reason if the answer ends after these tokens, such as `"stop"`; None if it continues."""
         ...
 
     def in_last(
@@ -62,9 +62,9 @@ class Row:
     max_tokens: int
     stops: Stops
     new_draw: Callable[[], random.Random]
-    """Returns a new random number generator with the row's seed."""
+    """Returns a new random number generator, seeded for this row."""
     shift: int = 0
-    """Difference between a generated token's position in the model and its index in the row."""
+    """Difference between a token's position as the model counts it and the token's index in the row."""
     model_penalty: float | None = None
     """Repetition penalty from the model's generation settings.
 
@@ -117,7 +117,7 @@ class Row:
         self.draw = self.new_draw()
 
     def take(self, choice: Choice | None) -> None:
-        """Add one token; None means that no token could be chosen."""
+        """Add one chosen token to the row; None marks the row as failed, because its logits were not finite."""
         if choice is None:
             self.is_spoilt = True
             return
@@ -128,7 +128,7 @@ class Row:
             self.stop_reason = "length"
 
     def take_all(self, tokens: Sequence[int]) -> None:
-        """Add greedy tokens up to the one that ends the row; -1 means non-finite logits."""
+        """Add greedy tokens until the row ends. A token of -1 means that the logits were not finite."""
         room = self.max_tokens - len(self.token_ids)
         tokens = tokens[:room]
         every = [*self.token_ids, *tokens]
@@ -209,10 +209,10 @@ def _with_model_penalty(
     logits: "Tensor",
     rows: Sequence[Row],
 ) -> "Tensor":
-    """Apply each row's repetition penalty to tokens of its prompt and answer.
+    """Apply each row's repetition penalty to the logits of tokens in its prompt and answer.
 
-    All rows are handled in one operation: on a GPU, one operation per row would take
-    longer than the model itself.
+    All rows are handled in one operation. On a GPU, one operation per row would take
+    longer than the model.
     """
     import numpy as np
     import torch

@@ -1,7 +1,7 @@
 """Load a multimodal processor without torchvision, by leaving out its video processor.
 
-Only the video processors of transformers need torchvision. Images and audio clips can
-be used without it.
+In transformers, only video processors need torchvision. Images and audio clips work
+without it.
 """
 
 import inspect
@@ -14,7 +14,7 @@ AUTO_CLASSES = {
     "image_processor": "AutoImageProcessor",
     "feature_extractor": "AutoFeatureExtractor",
 }
-"""The transformers class that loads each part of a processor, except its video processor."""
+"""For each part of a processor except its video processor, the transformers class that loads it."""
 
 
 def load_without_video(

@@ -43,12 +43,12 @@ SPEECH_KEYS = frozenset({"num_mel_bins", "input_feat_per_channel", "feat_extract
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The location of a model, and the options for loading it."""
+    """The location of a model (folder, hub name or GGUF file), and the options for loading it."""
 
     index: ClassVar[str] = "config.json"
     """Name of the configuration file."""
     noun: ClassVar[str] = "model"
-    """The word for the model in error messages."""
+    """What error messages call the model."""
 
     path: str
     revision: str | None = None
@@ -60,7 +60,7 @@ class Source:
 
     @property
     def local(self) -> Path | None:
-        """The local folder or file; `None` for a hub name."""
+        """The local folder or file of the model; `None` for a hub name."""
         path = Path(self.path).expanduser()
         return path if path.exists() else None
 
@@ -236,9 +236,9 @@ class Source:
             return _hub_file(self.path, self.index, self.revision)
 
     def place(self) -> tuple[str, str]:
-        """Return the device and dtype to load with.
+        """Return the device and the dtype to load the model with.
 
-        By default, this is a GPU if there is one, or else the CPU with float32.
+        The default is a GPU if there is one, otherwise the CPU with float32.
         """
         device = self._device()
         _check_device(device, self.path)
@@ -247,10 +247,8 @@ class Source:
         return device, "float32" if self._is_full(device) else "auto"
 
     def computed_in(self) -> str:
-        """Return the dtype of computation.
-
-        This is the user's choice, or else float32 on a CPU, or else the dtype of the saved
-        weights.
+        """Return the dtype of computation: the user's choice; float32 on a CPU;
+        otherwise the dtype of the saved weights.
         """
         if self.dtype != "auto":
             return self.dtype
@@ -287,7 +285,7 @@ class Source:
         return weights <= 0.8 * size
 
     def spread(self) -> str | Mapping[str, Any] | None:
-        """Return the `device_map` to load with: the user's, or `auto` if one GPU is too small."""
+        """Return the `device_map`: the user's choice, or `auto` if the model does not fit on one of several GPUs."""
         is_chosen = self.device_map is not None or self.device is not None
         if is_chosen or cuda_devices() < 2 or self.fits_one_gpu():
             return self.device_map

@@ -1,8 +1,8 @@
 """Group prompts with media that can be computed in one batch, and join their tensors.
 
-Prompts of different lengths are padded on the left if the model's own `generate`
-handles that correctly, which is tested with the first such group. Media are never
-padded: only media of equal shape are joined.
+Prompts of different lengths get left padding if the model's `generate` handles it
+correctly. The first such group is used to test this. Media are never padded: only media
+of equal shape are joined.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BATCH = 8
 BESIDE = ("attention_mask", "token_type_ids", "mm_token_type_ids")
-"""Tensors, besides `input_ids`, with one value for each token of the prompt."""
+"""Names of the tensors that have one value per prompt token, like `input_ids`."""
 SLACK = 16
 """Allowed padding in tokens, in addition to a quarter of the shortest prompt."""
 T = TypeVar("T")
@@ -34,9 +34,9 @@ def group_requests(
 ) -> Iterator[list[int]]:
     """Yield groups of request indices that can be computed in one batch.
 
-    The requests of a group have the same options. A request that samples or has stop
-    strings is alone in its group. With `can_pad`, prompts of similar lengths are padded;
-    otherwise all tensors of a group have the same shapes.
+    Requests in a group have the same options. A request that samples or has stop
+    strings gets a group of its own. With `can_pad`, prompts of similar lengths are
+    padded; otherwise all tensors of a group have equal shapes.
     """
     lengths = {index: length_of(tensors) for index, tensors in inputs.items()}
     groups: dict[Any, list[int]] = {}
@@ -58,7 +58,7 @@ def by_length(
     most: int,
     can_pad: bool = False,
 ) -> Iterator[list[T]]:
-    """Yield groups of items of equal length, or of similar length with `can_pad`."""
+    """Yield groups of items with equal lengths, or with similar lengths if `can_pad` is True."""
     group: list[T] = []
     for item in sorted(items, key=length):
         if group:
@@ -84,7 +84,7 @@ def join_inputs(
     group: Sequence[Inputs],
     filler: int,
 ) -> dict[str, Any]:
-    """Join the tensors of several prompts in one batch, padding short prompts on the left."""
+    """Join the tensors of several prompts into one batch, with left padding for short prompts."""
     import torch
     from torch.nn.functional import pad
 
@@ -110,10 +110,9 @@ def handles_padding(
     pair: Sequence[Inputs],
     filler: int,
 ) -> bool | None:
-    """Return True if two prompts have the same logits in one batch as when computed one by one.
+    """Return True if two prompts have the same logits in a padded batch as alone.
 
-    Return `None` if the logits are not finite, because that proves nothing about other
-    prompts.
+    Return `None` if the logits are not finite, because such a test shows nothing.
     """
     import torch
 
@@ -159,7 +158,10 @@ def _first_logits(model: "PreTrainedModel", inputs: Inputs) -> Sequence[Any]:
 
 
 def _shapes(inputs: Inputs, can_pad: bool) -> Any:
-    """Return the names and shapes of tensors, which must be equal for inputs that are joined into a batch."""
+    """Return the names and shapes of tensors.
+
+    Inputs are only batched if these are equal; padded dimensions are left out.
+    """
     can_pad = can_pad and "input_ids" in inputs and "attention_mask" in inputs
     shapes = []
     for name, value in sorted(inputs.items()):

@@ -29,22 +29,22 @@ BITS = 32
 The high bits hold the number of its origin.
 """
 MOST_ORIGINS = 4096
-"""Maximum number of origins (see `Origin`) before they and their caches are dropped."""
+"""Number of stored origins (see `Origin`) at which all of them are dropped, with the caches that depend on them."""
 ROOM = 256 << 20
 """Maximum size of the cache of encoded media, in bytes."""
 USUAL = frozenset(
     {"input_ids", "inputs_embeds", "attention_mask", "position_ids", "cache_position"}
 )
-"""The arguments of a language model that the engine supports. With others, prefixes cannot be shared."""
+"""The arguments of a language model that the engine supports. If a model uses others, prefixes cannot be shared."""
 TOGETHER = 8
 """Maximum number of images or clips to encode in one pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The image or clip (None for text) and the position shifts of some tokens.
+    """What the keys of some tokens have in common: an image, a clip or text (None), and their position shifts.
 
-    The high bits of a token's key are the number of its origin.
+    The high bits of a token's key are the index of its origin.
     """
 
     piece: bytes | None
@@ -131,7 +131,7 @@ class Keys:
 
 
 class MediaEngine(Engine):
-    """Runs a model with image or audio input, computing common prefixes once."""
+    """Runs a model with image or audio input, and computes common prefixes once."""
 
     def __init__(self, model: "PreTrainedModel", rows: int = 0) -> None:
         super().__init__(model, rows)
@@ -147,7 +147,7 @@ class MediaEngine(Engine):
 
     @contextmanager
     def handling(self, pieces: Sequence[Piece]) -> Iterator[None]:
-        """Make the images and clips of a batch available to forward passes inside the block."""
+        """Make the images and clips of a batch available to forward passes inside the `with` block."""
         if len(self.keys.origins) > MOST_ORIGINS:
             self.forget()
             self.keys = Keys()
@@ -208,9 +208,9 @@ class MediaEngine(Engine):
         super().forget()
 
     def _embedded(self, keys: Sequence[int]) -> tuple[Any, Any]:
-        """Convert token keys to embeddings and position shifts.
+        """Return the embeddings and position shifts for token keys.
 
-        Shifts have the shape (axes, tokens); they are None if no position is shifted.
+        Shifts have the shape (axes, tokens), or are None if no position is shifted.
         """
         import numpy as np
         import torch
@@ -310,7 +310,9 @@ class MediaEngine(Engine):
         return embeddings[0]
 
     def _reached(self, inputs: Mapping[str, Any]) -> Any:
-        """Return the input embeddings of the language model, which the model computes."""
+        """Return the embeddings that the model computes for its language model,
+        without running the language model.
+        """
 
         def stop(
             _: object,
@@ -380,10 +382,11 @@ def in_full_precision() -> Iterator[None]:
 
 
 def check_given(arguments: Mapping[str, Any]) -> None:
-    """Raise if the arguments of a language model show that prefixes cannot be shared.
+    """Raise if the arguments that a language model received show that prefixes cannot be shared.
 
-    They cannot if tokens attend to later ones, or if there are tensors besides the
-    embeddings. In half precision, comparing logits alone may not show this.
+    That is the case if tokens attend to later tokens, or if the model gets tensors
+    besides the embeddings. In half precision, comparing logits alone may not reveal
+    this.
     """
     import torch
 
@@ -409,7 +412,7 @@ def check_given(arguments: Mapping[str, Any]) -> None:
 
 
 class _Reached(Exception):
-    """Raised to stop before the language model runs; contains the embeddings it would receive."""
+    """Raised to stop just before the language model would run. It contains the embeddings for the language model."""
 
     def __init__(self, embeddings: "Tensor") -> None:
         super().__init__("reached")

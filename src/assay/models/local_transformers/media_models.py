@@ -40,25 +40,22 @@ CANNOT = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueErr
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Requests with their inputs or failures, by index."""
+    """The requests of a batch, with the model inputs or the failure of each, by index."""
 
     requests: Sequence[Request]
     inputs: dict[int, dict[str, Any]]
     failed: dict[int, Output]
     marked: dict[int, Marked] = field(default_factory=dict)
-    """Prompts with their media separated, by index of the request.
-
-    Prompts whose prefixes cannot be shared are missing.
-    """
+    """Prompts with separated media, by request index. Prompts that cannot share a prefix are missing."""
     pairs: dict[int, list[Pair]] = field(default_factory=dict)
-    """Continuations to score, by index of the request.
+    """Continuations to score, by request index.
 
-    For a text without media that is scored from its first token, these are the pieces
-    of the text.
+    For a text that is scored from its first token (always without media), these are the
+    pieces of the text.
     """
 
     def without(self, outputs: Mapping[int, Output]) -> dict[int, dict[str, Any]]:
-        """Return the inputs of requests that have no output yet."""
+        """Return the model inputs of the requests that have no output in `outputs`."""
         unanswered = {}
         for index, inputs in self.inputs.items():
             if index not in outputs:
@@ -67,7 +64,7 @@ class Prepared:
 
 
 Answer = Callable[[Sequence[int], Prepared], dict[int, Output]]
-"""A function that answers the requests with these indices, and returns outputs by index."""
+"""Type of a function that answers the requests at some indices, and returns their outputs by index."""
 
 
 class MediaModel:
@@ -75,7 +72,7 @@ class MediaModel:
 
     sharing: Sharing | None = None
     plain_because: str | None = "the model reads no text"
-    """Why common prefixes are not computed once; `None` if they are."""
+    """Why common prefixes are not computed once for all prompts; `None` if they are."""
     opening = 0
     """Number of tokens that the model always generates before its answer."""
 
@@ -135,10 +132,10 @@ class MediaModel:
         return prepared
 
     def _read(self, prepared: Prepared, index: int) -> bool:
-        """Add a prompt's tensors, or its failure, to `prepared`; return False for a failure.
+        """Add a prompt's tensors to `prepared` and return True, or add its failure and return False.
 
-        A prompt fails if it cannot be rendered, if it is too long, or if the model
-        would cut an audio clip.
+        A prompt fails if it cannot be rendered, is too long, or has an audio clip that
+        the model would cut.
         """
         prompt = prepared.requests[index].prompt
         try:
@@ -174,7 +171,7 @@ class MediaModel:
         return self.renderer.check_audio(prompt, inputs)
 
     def _mark(self, prepared: Prepared, index: int) -> None:
-        """Separate the media of a prompt for `prepared.marked`, if prefixes are shared."""
+        """Separate the media of a prompt and store the result in `prepared.marked`, if prefixes are shared."""
         if self.sharing is None or self.plain_because is not None:
             return
         # If media cannot be separated, the model's own `generate` answers.
@@ -182,7 +179,7 @@ class MediaModel:
             prepared.marked[index] = self.sharing.read(prepared.inputs[index])
 
     def _shares_writing(self, request: Request) -> bool:
-        """Return True to generate with shared prefixes, False for the model's own `generate`."""
+        """Return True to generate with shared prefixes, or False to use the model's own `generate`."""
         return not self.asks_for_more
 
     @in_full_precision()
@@ -205,7 +202,7 @@ class MediaModel:
         return [outputs[index] for index in range(len(requests))]
 
     def _shared(self, prepared: Prepared, answer: Answer) -> dict[int, Output]:
-        """Answer requests with shared prefixes; requests that fail this way are left out."""
+        """Answer requests with shared prefixes. Leave out requests for which this does not work."""
         group = list(prepared.marked)
         if not group:
             return {}
@@ -222,7 +219,7 @@ class MediaModel:
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Generate the answers to a group of requests, with shared prefixes."""
+        """Generate the answers to a group of requests, computing common prefixes once."""
         prompts = [prepared.marked[index] for index in group]
         requests = [prepared.requests[index] for index in group]
         rows_of_prompts = []
@@ -273,10 +270,10 @@ class MediaModel:
         *,
         is_last: bool = True,
     ) -> dict[int, Output]:
-        """Answer a group of requests. If that raises, answer each of them alone.
+        """Answer a group of requests. If that raises, answer each request of the group alone.
 
-        If a request raises alone, its output is a failure. With `is_last=False` it has
-        no output, so that the caller can answer it in another way.
+        A request that also raises alone gets a failed output. With `is_last=False` it
+        gets no output, so that the caller can answer it in another way.
         """
         try:
             return answer(group, prepared)
@@ -336,7 +333,10 @@ class MediaModel:
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Score the continuations of a single request with the model's own forward pass."""
+        """Score a single request's continuations with the model's own forward pass.
+
+        `group` has one index.
+        """
         [index] = group
         inputs = move_to_model(prepared.inputs[index], self.model)
         pairs = prepared.pairs[index]
@@ -346,7 +346,7 @@ class MediaModel:
         }
 
     def _whole(self, prepared: Prepared) -> dict[int, Output]:
-        """Score texts without media from their first token."""
+        """Score the texts that have no media and are scored from their first token."""
         group = []
         planned = []
         for index, request in enumerate(prepared.requests):
@@ -361,7 +361,7 @@ class MediaModel:
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Score the continuations of a group of requests, with shared prefixes."""
+        """Score the continuations of a group of requests, computing common prefixes once."""
         prompts = [prepared.marked[index] for index in group]
         pairs = [prepared.pairs[index] for index in group]
         likelihoods = self._sharing.weigh(prompts, pairs)
@@ -384,9 +384,9 @@ class SpeechModel(MediaModel):
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> Output | None:
-        """Return a failure for a clip that is too long, if the model cannot write timestamps.
+        """Return a failure for a clip that is too long for a model without timestamps, otherwise None.
 
-        With timestamps, a model reads a long clip in several turns.
+        A model with timestamps reads a long clip in several turns.
         """
         settings = self.model.generation_config
         if getattr(settings, "no_timestamps_token_id", None):

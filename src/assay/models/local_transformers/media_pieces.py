@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 KINDS = ("image", "audio")
 HEARD = ("input_features", "feature", "audio")
-"""Prefixes of the names of audio tensors; all other tensors belong to images."""
+"""Name prefixes of tensors that belong to audio. All other tensors belong to images."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """An image or audio clip of a prompt, as tensors and placeholder tokens.
+    """An image or audio clip of a prompt: its tensors and its placeholder tokens.
 
-    If the media of a kind cannot be separated, a single piece contains all of them.
+    If the media of one kind cannot be separated, one piece contains them all.
     """
 
     digest: bytes
-    """Digest of the tensors; an image that was preprocessed in two ways has two digests."""
+    """Digest of the tensors. The same image with different preprocessing has different digests."""
     tensors: Mapping[str, Any]
     mark: int
-    """Id of the placeholder token, which occurs once for each part of the image or clip."""
+    """Id of the placeholder token. The prompt repeats it once for each part of the image or clip."""
     positions: tuple[int, ...]
     """Positions of the placeholder tokens in the prompt."""
     beside: Mapping[str, Any]
-    """Values of the `BESIDE` tensors, such as the attention mask, at `positions`."""
+    """Values at `positions` in the attention mask and the other tensors named in `BESIDE`."""
 
 
 def marks_of(config: "PretrainedConfig") -> dict[str, int]:
@@ -88,9 +88,9 @@ def _separate(
     tensors: Mapping[str, Any],
     positions: Sequence[int],
 ) -> Iterator[tuple[Mapping[str, Any], tuple[int, ...]]]:
-    """Yield the tensors and positions of each image or clip of one kind.
+    """Yield the tensors and placeholder positions of each image or clip of one kind.
 
-    If they cannot be matched, yield all tensors with all positions.
+    If tensors and positions cannot be matched, yield all of them together.
     """
     runs = _runs(positions)
     parts = _tensors_of_each(tensors, len(runs))
@@ -126,9 +126,9 @@ def _tensors_of_each(
 ) -> list[dict[str, Any]]:
     """Split the joined tensors of a prompt into those of each image or clip.
 
-    If they cannot be split, return a list with the tensors unchanged. `runs` is the
-    number of runs of placeholders in the prompt. An image or clip has one row in each
-    tensor, or as many patches as its grid has.
+    `runs` is the number of placeholder runs in the prompt. Each image or clip has
+    either one row in every tensor, or as many patches as its grid. If neither holds,
+    return a list with the unsplit tensors.
     """
     import torch
 

@@ -33,7 +33,7 @@ from .text import filler_of
 
 @dataclass
 class PlainWriter:
-    """Generates answers to prompts with media with the model's own `generate`."""
+    """Answers prompts with media by calling the model's own `generate`."""
 
     model: Any
     answers: Answers
@@ -42,7 +42,7 @@ class PlainWriter:
     opening: int = 0
     """Number of tokens that the model always generates before its answer."""
     can_pad: bool | None = None
-    """Whether padding on the left is handled correctly; `None` until it is tested."""
+    """True if the model handles left padding correctly; `None` until this is tested."""
 
     def write(
         self,
@@ -83,7 +83,7 @@ class PlainWriter:
         return self.answers.output(request, candidates, length, squeezed)
 
     def squeezed(self, request: Request, length: int) -> int | None:
-        """Return the token limit of an answer if the context lowered it, or else None.
+        """Return the answer's token limit if the context lowered it; otherwise None.
 
         `length` is the number of prompt tokens.
         """
@@ -142,9 +142,10 @@ class PlainWriter:
         settings: dict[str, Any],
         inputs: Inputs,
     ) -> Ending:
-        """Add a stopping criterion to `settings` that records where answers end, and return it.
+        """Add a stopping criterion to `settings` that records where answers end, and return this criterion.
 
-        It is needed because speech models remove the end tokens of their answers.
+        Speech models remove the end tokens from their answers, so the end cannot be
+        seen later.
         """
         tensors = [value for value in inputs.values() if hasattr(value, "shape")]
         ending = Ending(
@@ -199,7 +200,8 @@ class PlainWriter:
     def _fits(self, group: Sequence[Inputs]) -> bool:
         """Return True if these prompts can be computed in one batch.
 
-        If their lengths differ, the shortest and the longest one are tested.
+        If their lengths differ, the first call tests padding with the shortest and the
+        longest prompt.
         """
         short, long = group[0], group[-1]
         if length_of(short) == length_of(long):
@@ -229,7 +231,8 @@ class Weigher:
         """Return the likelihood of each continuation of one prompt.
 
         `inputs` are on the model's device. Continuations of one token share a single
-        pass, because their token is predicted and never read.
+        forward pass, because the pass predicts this token and does not need it as
+        input.
         """
         tally = Tally(pairs)
         numbers_of: dict[tuple[int, ...], list[int]] = {}
@@ -271,4 +274,4 @@ class Weigher:
 
 
 class _Unclear(Exception):
-    """Raised if it is unknown which answer of a batch reached its token limit."""
+    """Raised if it cannot be determined which answer of a batch reached its token limit."""

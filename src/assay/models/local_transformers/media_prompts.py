@@ -55,7 +55,7 @@ class Film:
 
 
 class MediaRenderer(Renderer):
-    """Renders prompts with media. Users see the same token ids that the model receives."""
+    """Renders prompts with media to the token ids and tensors that the model receives."""
 
     def __init__(
         self,
@@ -116,9 +116,10 @@ class MediaRenderer(Renderer):
     def weighed(self, prompt: Prompt) -> tuple[dict[str, Any], list[Pair]]:
         """Return the tensors of a prompt, and the token ids of its continuations.
 
-        Context and continuation are encoded together, because a tokenizer may add a
-        space before a text that is encoded alone, or may join the end of the context
-        and the continuation in one token. Such a token belongs to the continuation.
+        Each continuation is encoded together with the context: a tokenizer may add a
+        space before text that is encoded alone, or join the end of the context and the
+        start of the continuation in one token. Such a token belongs to the
+        continuation.
         """
         inputs = self.inputs(prompt)
         text = self.text(prompt)
@@ -146,7 +147,9 @@ class MediaRenderer(Renderer):
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> Output | None:
-        """Return a failure if the prompt's tensors cut an audio clip short, or else None."""
+        """Return a failure if an audio clip in the prompt was cut short when it was
+        converted to tensors; otherwise None.
+        """
         clips = [part for part in prompt.media if isinstance(part, Audio)]
         if not clips:
             return None
@@ -160,7 +163,10 @@ class MediaRenderer(Renderer):
         return audio_too_long(max(lengths) / self.rate, limit / self.rate)
 
     def how(self, text: str) -> dict[str, Any]:
-        """Return encoding arguments that prevent a second beginning-of-sequence token."""
+        """Return the arguments for encoding a text.
+
+        A text that already has a beginning-of-sequence token gets no second one.
+        """
         bos = getattr(self.tokenizer, "bos_token", None)
         if bos and text.startswith(bos):
             return {"add_special_tokens": False}
@@ -207,9 +213,9 @@ class MediaRenderer(Renderer):
         return super()._templated(messages, opens, tools)
 
     def _for_template(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Convert a message to the form that the chat template accepts.
+        """Convert a message's content to the form that the chat template accepts.
 
-        That is a list of parts, or one text with placeholders.
+        This is a list of parts, or one text with placeholders for media.
         """
         content = message["content"]
         if isinstance(content, list) and self._reads_parts:
@@ -233,14 +239,14 @@ class MediaRenderer(Renderer):
         return {"type": "text", "text": self._token(kind)}
 
     def _writes(self, kind: str) -> bool:
-        """Return True if the chat template writes anything for this kind of media.
+        """Return True if the chat template writes a placeholder for this kind of media.
 
         Older templates support images but no videos.
         """
         return self._between(kind) != self._between("")
 
     def _between(self, kind: str) -> str:
-        """Render a turn with an image, clip or video between two marker words.
+        """Render a user turn with two marker words and a medium between them.
 
         If `kind` is empty, render the two words alone.
         """
@@ -298,7 +304,9 @@ class MediaRenderer(Renderer):
         return f"<{kind}>"
 
     def _written_mark(self, kind: str) -> str:
-        """Return what the chat template writes for media; empty if it changes their order."""
+        """Return the text that the chat template writes for a medium; empty if it
+        does not write it in its position.
+        """
         if not self.has_template or not self._reads_parts:
             return ""
         _, _, rest = self._between(kind).partition(MARKS[0])
@@ -309,7 +317,7 @@ class MediaRenderer(Renderer):
         return between.strip()
 
     def _decoded(self, part: Image | Audio) -> Any:
-        """Return a decoded image, or the samples of an audio clip; recent ones are cached."""
+        """Return a decoded image, or the samples of an audio clip. Recently used ones are cached."""
         cache = self._last
         if part.digest not in cache:
             if isinstance(part, Image):
@@ -448,7 +456,7 @@ def move_to_model(
 
 
 def _with_repeats_counted(text: str, mark: str) -> str:
-    """Replace repeated placeholders by one with a count: `<image>×576`."""
+    """Replace a run of placeholders with one placeholder and a count: `<image><image> -> <image>×2`."""
 
     def count(match: re.Match[str]) -> str:
         return f"{mark}×{len(match[0]) // len(mark)}"

@@ -56,10 +56,9 @@ def room_for(
     limits: Limits,
     length: int,
 ) -> tuple[int, int | None]:
-    """Return the token limit of an answer, and whether the context lowered it.
+    """Return the token limit of an answer; then the same limit again if the context lowered it, or else None.
 
-    `length` is the number of prompt tokens. The second value is the limit again if the
-    context lowered it, or else None.
+    `length` is the number of prompt tokens.
     """
     if options.max_tokens is None:
         most = limits.max_tokens
@@ -73,7 +72,7 @@ def more_settings(
     model: "PreTrainedModel",
     settings: Mapping[str, Any],
 ) -> tuple[str, ...]:
-    """Return settings of the user or the model that only the model's own `generate` supports."""
+    """Return the settings of the user or the model that need the model's own `generate`."""
     config = getattr(model, "generation_config", None)
     if config is None:
         model_settings = {}
@@ -129,7 +128,7 @@ def finite_only(model: "PreTrainedModel") -> Any:
 
 
 class Penalties:
-    """Applies the penalties of a request inside `generate`, to generated tokens but not the prompt."""
+    """Applies a request's penalties inside `generate`. They count generated tokens, but no prompt tokens."""
 
     def __init__(self, options: GenerateOptions) -> None:
         self.options = options
@@ -146,7 +145,7 @@ class Penalties:
         return penalised(scores, self.options, input_ids[:, self._first :].tolist())
 
     def check(self) -> None:
-        """Raise if `generate` did not apply the penalties."""
+        """Raise if `generate` did not apply the requested penalties."""
         if self.are_asked and self._last < 0:
             raise UsageError(
                 "the model's own `generate` takes no penalties", fix="ask without them"
@@ -156,8 +155,8 @@ class Penalties:
 class Ending:
     """Records which answers of a batch reach their token limit.
 
-    It is needed when `generate` removes the end tokens, and when it reads a long clip
-    in several turns, each with the same limit.
+    The tokens of the answers do not always show this: `generate` may remove end tokens,
+    or read a long clip in several turns that each have the limit.
     """
 
     def __init__(
@@ -199,14 +198,14 @@ class Ending:
     def is_unclear(self) -> bool:
         """Return True if it is unknown which answer of the batch reached its token limit.
 
-        That happens if `generate` reorders the batch between turns.
+        `generate` may reorder the batch between the turns of a long clip.
         """
         return (
             self._sees_rows and self.rows > 1 and self._turns > 1 and bool(self._full)
         )
 
     def reached_limit(self, row: int, count: int) -> bool:
-        """Return True if the answer in this row, which has `count` tokens, reached its limit."""
+        """Return True if the answer at index `row` reached its token limit. `count` is its number of tokens."""
         if not self._sees_rows:
             return count >= self.room
         if self.rows == 1:

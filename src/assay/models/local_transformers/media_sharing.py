@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 Plainly = Callable[[Mapping[str, Any], Sequence[int]], Any]
-"""A function that returns the logits of a prompt and further tokens from the model's own code."""
+"""Type of a function that computes logits with the model's own code, for a prompt followed by further tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A prompt whose media are separated, so that its prefix can be shared."""
+    """A prompt with its images and clips as separate pieces. The engine can share prefixes of such prompts."""
 
     ids: tuple[int, ...]
     pieces: Sequence[Piece]
     positions: Any
-    """Token positions in the shape (axes, tokens); `None` if they are consecutive numbers."""
+    """Token positions in the shape (axes, tokens); `None` if they are 0, 1, 2, …."""
 
     @property
     def shift(self) -> int:
-        """Difference between the next position after the prompt and its number of tokens."""
+        """The position after the last prompt token, minus the number of prompt tokens."""
         if self.positions is None:
             return 0
         return int(self.positions.max()) + 1 - len(self.ids)
@@ -54,12 +54,12 @@ class Keyed(Pair):
 
     @property
     def computed(self) -> tuple[int, ...]:
-        """The keys of all tokens but the last, which is predicted but never read."""
+        """The keys of all tokens except the last, which is predicted but is never an input."""
         return self.keys[:-1]
 
 
 class Sharing:
-    """Generates and scores with one model, computing common prefixes of its prompts once."""
+    """Generates and scores with one model, computing the common prefixes of prompts with media once."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Sharing:
         return self.engine.keys.after(ids, prompt.shift)
 
     def _why_not(self, plainly: Plainly) -> str | None:
-        """Return why the model cannot share prefixes, or `None`; each kind of media is tested."""
+        """Test each kind of media, and return why the model cannot share prefixes; `None` if it can."""
         if not self.marks:
             return "its configuration has no token for images or audio clips"
         inputs: list[Mapping[str, Any]] = []
@@ -190,7 +190,7 @@ def _positions(
     model: "PreTrainedModel",
     inputs: Mapping[str, Any],
 ) -> Any:
-    """Return the token positions that the model's own code computes; `None` if consecutive."""
+    """Return the token positions according to the model's own code; `None` if they are 0, 1, 2, …."""
     import torch
 
     inner = getattr(model, "model", None)

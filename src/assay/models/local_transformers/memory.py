@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
 SPARED = 0.25
-"""Share of the free memory that is kept for computation and other programs."""
+"""Fraction of the free memory to leave for computation and other programs."""
 MOST_SLOTS = 512
 """Maximum number of answers at once on CUDA; more are not faster."""
 USUAL_ROWS = 32
@@ -51,7 +51,7 @@ def _number(
     *names: str,
     default: int = 1,
 ) -> int:
-    """Return the first of these configuration values that is set, or else `default`."""
+    """Return the first of these configuration values that is set. If none is, return `default`."""
     for name in names:
         value = getattr(config, name, None)
         if value:

@@ -1,11 +1,10 @@
-"""Run text models that do not fit the engine, with transformers' own code.
+"""Run text models that the engine does not support, with transformers' own code.
 
 These are encoder-decoder models, models with recurrent state, and models whose
-attention cannot be replaced. Prompts of equal length go through `generate` together,
-and so do prompts of different lengths if the model handles padding on the left
-correctly. Both are tested with short prompts before the first answer. A logits
-processor chooses the tokens of each answer, so options, seeds and stop strings work as
-in the engine.
+attention cannot be replaced. `generate` gets batches of prompts with equal lengths, or
+with different lengths if the model handles left padding correctly. Both are tested with
+short prompts before the first answer. A logits processor chooses the tokens of each
+answer, so options, seeds and stop strings work as in the engine.
 """
 
 from collections.abc import Sequence
@@ -50,7 +49,7 @@ class PlainText:
         batch: int,
         meter: Meter,
     ) -> None:
-        """Generate the answers of all rows, in batches of similar prompt length."""
+        """Generate the answers of all rows, in batches of prompts with similar lengths."""
         import torch
 
         can_pad = self._can_pad()
@@ -103,9 +102,9 @@ class PlainText:
         return self._pads
 
     def _can_join(self) -> bool:
-        """Return True if prompts of equal length have the same logits in a batch as when computed one by one.
+        """Return True if prompts of equal length have the same logits in a batch as alone.
 
-        RWKV models do not have this property.
+        This is not so for RWKV models.
         """
         if self._joins is None:
             long, short, *_ = probe_rows(self.model)
@@ -225,6 +224,6 @@ class Chooser:
         scores: "Tensor",
         **kwargs: object,
     ) -> Any:
-        """Return which rows are done; this is a stopping criterion for `generate`."""
+        """Return for each row whether it is done. `generate` calls this as a stopping criterion."""
         done = [row.is_done for row in self.rows]
         return input_ids.new_tensor(done, dtype=bool)

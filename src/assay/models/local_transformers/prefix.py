@@ -1,8 +1,9 @@
 """Find common prefixes of token sequences, and plan how to compute each of them once.
 
 Sequences with common prefixes form a tree. A long shared prefix is computed on its own
-and cached. The rest is divided into *segments*: small subtrees, many of which are
-computed in one forward pass. This module plans with token ids only, without tensors.
+and cached. The rest of the tree is divided into *segments*: small subtrees, many of
+which fit into one forward pass. This module works with token ids only, and needs no
+tensors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
     import numpy as np
 
 MIN_SAVED = 32
-"""Number of tokens that a separate prefix must save, because it needs its own forward pass."""
+"""Smallest number of tokens that a separate prefix must save, because it costs a forward pass of its own."""
 WORTH_KEEPING = 64
 """Smallest length at which the common prefix of all sequences is cached for the next batch."""
 
 
 @dataclass(slots=True)
 class Node:
-    """A tree node: the tokens from `start` to `stop`, which all sequences below it share."""
+    """A node of the prefix tree: the tokens `start` to `stop`, which all sequences below the node share."""
 
     start: int
     stop: int
@@ -31,7 +32,7 @@ class Node:
     ends: list[int] = field(default_factory=list)
     """Indices of the sequences that end at this node."""
     below: int = 0
-    """Total number of tokens of all nodes below this one."""
+    """Total number of tokens in the nodes below this one."""
 
     def walk(self) -> Iterator["Node"]:
         """Yield this node and all nodes below it, parents first."""
@@ -89,9 +90,9 @@ def _groups(
     low: int,
     high: int,
 ) -> Iterator[tuple[int, int]]:
-    """Yield index ranges of sorted sequences that share more than `length` tokens.
+    """Yield index ranges of sorted sequences whose common prefix is longer than `length`.
 
-    `shared` has the number of tokens that each sequence shares with the next one.
+    `shared[i]` is the number of tokens that sequence `i` shares with the next one.
     """
     first = low
     for index in range(low, high):
@@ -134,7 +135,7 @@ def _common(a: "np.typing.NDArray[np.int64]", b: "np.typing.NDArray[np.int64]") 
     weakref_slot=True,
 )
 class PrefixSpan:
-    """A shared prefix to compute, as a continuation of its parent.
+    """A shared prefix to compute: the tokens `start` to `stop`, after those of its parent prefix.
 
     Its cached keys and values are freed together with this object.
     """
@@ -149,14 +150,14 @@ class PrefixSpan:
 
 @dataclass(frozen=True, slots=True)
 class Subtree:
-    """A segment: a subtree that is computed in one forward pass after its prefix."""
+    """A segment: a subtree of the prefix tree, computed in one forward pass after its cached prefix."""
 
     node: Node
     prefix: PrefixSpan | None
 
     @property
     def start(self) -> int:
-        """Index of the segment's first token, where the prefix ends.
+        """Index of the segment's first token in its sequences: the end of the cached prefix.
 
         If the prefix ends inside a parent node, the segment repeats the rest of that
         node.
@@ -178,12 +179,12 @@ def steps(
     pack: int,
     prefix: PrefixSpan | None = None,
 ) -> Iterator[PrefixSpan | Subtree]:
-    """Yield the prefixes and segments to compute, each prefix before its segments.
+    """Yield the prefixes and segments to compute, each prefix before the segments that need it.
 
-    A node becomes a segment if at most `segment` tokens branch off below it and it has
-    at most `pack` tokens in all. A larger node becomes a prefix if that saves enough;
-    otherwise its tokens are repeated in the segment of each child. `prefix` is the part
-    of the root that is already cached.
+    A subtree becomes a segment if it has at most `pack` tokens, of which at most
+    `segment` are below its root. Otherwise the root becomes a prefix if that saves
+    enough; if not, the segments of its children repeat its tokens. `prefix` is the part
+    of the tree's root that is already cached.
     """
     stack = [(root, prefix)]
     while stack:
@@ -218,17 +219,22 @@ def _prefix_spans(
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A segment as one sequence of tokens, parents before children."""
+    """The tokens of a segment (a subtree of the prefix tree) in the order of computation.
+
+    The tokens of each tree node come before those of its children.
+    """
 
     tokens: list[int]
     positions: list[int]
     ends: list[int]
-    """For each token, the index after the last token that attends to it."""
+    """For each token, the end of the range of tokens that may attend to it."""
     paths: dict[int, list[tuple[int, int]]]
-    """For each sequence, its nodes as (first position in the sequence, index in the layout)."""
+    """For each sequence, its tree nodes as pairs: (position in the sequence, index
+    in the layout) of the first token.
+    """
 
     def offset_of(self, row: int, position: int) -> int:
-        """Return the index in the layout of a token of a sequence; -1 if it is in the prefix."""
+        """Return the index in the layout for a token of a sequence; -1 if the token is in the cached prefix."""
         for start, offset in reversed(self.paths[row]):
             if position >= start:
                 return offset + position - start
@@ -239,9 +245,9 @@ def lay_out(
     subtree: Subtree,
     sequences: Sequence[Sequence[int]],
 ) -> Layout:
-    """Arrange the tokens of a segment in one sequence.
+    """Arrange the tokens of a segment in one list.
 
-    Each token is visible to the later tokens of its node and to all nodes below it.
+    A token is visible to the later tokens of its own tree node and of all nodes below.
     """
     layout = Layout([], [], [], {})
     root_path: list[tuple[int, int]] = []

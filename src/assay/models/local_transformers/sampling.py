@@ -64,7 +64,7 @@ def check_options(
 
 
 def are_finite(logits: "Tensor") -> list[bool]:
-    """Return for each row whether a token can be chosen from its logits.
+    """Return True for each row from whose logits a token can be chosen.
 
     Only the largest logit must be finite: excluded tokens may have minus infinity.
     """
@@ -79,10 +79,10 @@ def choose(
     draws: Sequence[random.Random],
     reported: "Tensor | None" = None,
 ) -> list[Choice]:
-    """Choose the next token of rows with the same options.
+    """Choose the next token of each row. All rows have the same options.
 
-    `previous` has the tokens of each row so far. Log-probabilities are computed from
-    `reported` if it is given, otherwise from `logits`.
+    `previous` has the tokens of each row so far. Reported log-probabilities are
+    computed from `reported` if given, otherwise from `logits`.
     """
     import torch
 

@@ -22,10 +22,10 @@ LOGIT_CELLS = 16_000_000
 
 
 class Tally:
-    """Sums the log-probabilities of the tokens of each continuation.
+    """Adds up the log-probabilities of each continuation's tokens.
 
-    Results stay on the device until `results` reads them, because reading waits for the
-    forward pass.
+    The sums stay on the device until `results` is called, because reading them waits
+    for the forward pass.
     """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
@@ -38,10 +38,10 @@ class Tally:
         logits: "Tensor",
         predictions: Sequence[tuple[int, int, int]],
     ) -> None:
-        """Add the log-probabilities of predicted tokens.
+        """Add the log-probabilities of some tokens.
 
-        A prediction is (row of `logits`, index of the pair, index in the pair of the
-        token before the predicted one).
+        Each prediction is (row of `logits`, pair index, index in the pair of the token
+        before the predicted one).
         """
         import torch
 
@@ -137,7 +137,7 @@ def _weigh_prefix(
     pairs: Sequence[Pair],
     tally: Tally,
 ) -> None:
-    """Compute a prefix, and add the continuation tokens that it predicts to the tally."""
+    """Compute a prefix. If it predicts tokens of continuations, add their log-probabilities to the tally."""
     start = prefix_span.start
     predicted: list[tuple[int, int]] = []
     for row in prefix_span.rows:
@@ -162,7 +162,7 @@ def _weigh_segments(
     pairs: Sequence[Pair],
     tally: Tally,
 ) -> None:
-    """Compute segments in one pass, and add the continuation tokens they predict to the tally."""
+    """Compute segments in one pass, and add the log-probabilities of predicted continuation tokens to the tally."""
     layouts = [lay_out(subtree, sequences) for subtree in subtrees]
     predicted: list[tuple[int, int, int]] = []
     start = 0

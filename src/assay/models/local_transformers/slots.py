@@ -97,7 +97,7 @@ class Segment:
 
 
 class PrefillPlan:
-    """The plan of a pass over parts of prompts, with causal attention within each slot."""
+    """The plan of a forward pass over parts of prompts. Attention is causal and stays within each slot."""
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class PrefillPlan:
 
 
 class DecodePlan:
-    """The plan of a pass over the next token of every slot below `width`."""
+    """The plan of a decode step: one forward pass over the next token of each of the first `width` slots."""
 
     def __init__(
         self,
@@ -255,7 +255,7 @@ class DecodePlan:
         self._masks: dict[Any, Any] = {}
 
     def begin(self) -> None:
-        """Start a new pass, by dropping the attention masks of the previous one."""
+        """Prepare for a new pass by dropping the cached attention masks of the previous one."""
         self._masks = {}
 
     def attend(
@@ -394,7 +394,7 @@ class DecodePlan:
         first: int,
         query: "Tensor",
     ) -> Any:
-        """Return the additive attention mask, in the shape (slots, 1, 1, tokens from `first` on)."""
+        """Return the additive attention mask for the keys from index `first` on, in the shape (slots, 1, 1, keys)."""
         import torch
 
         name = (window, first, query.device)

@@ -53,7 +53,7 @@ class VoiceModel:
         return [self._prepared(request) for request in requests]
 
     def _prepared(self, request: Request) -> Prepared | Output:
-        """Tokenize the text of a request; return a failure if the prompt has several texts or none."""
+        """Tokenize the text of a request. Return a failure if the prompt has no text or several."""
         check_options(request.options, self.where, reports=False)
         texts = []
         for message in request.prompt.messages:

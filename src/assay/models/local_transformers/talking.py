@@ -1,8 +1,8 @@
 """Models that generate text and speech, as two parts of one candidate (Qwen2.5-Omni).
 
-One part of the model generates text like every model with media input, and another
-speaks it. A clip is generated only if the request asks for it, and is sampled with its
-own seed.
+One part of the model generates text, like any model with media input. Another part
+converts the text to speech, only if the request asks for audio. Speech is sampled with
+a seed of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,9 +49,9 @@ class TalkingModel(MediaModel):
         super().__init__(model.thinker, renderer, limits, where, further)
 
     def _shares_writing(self, request: Request) -> bool:
-        """Return True for greedy answers without speech.
+        """Return True if the engine can generate the answer: greedy text without speech.
 
-        All other answers need the model's own `generate`.
+        Other answers need the model's own `generate`.
         """
         is_silent = "audio" not in request.prompt.produces
         return (

@@ -1,7 +1,8 @@
-"""Text models: requests are converted to token ids, and results to outputs.
+"""Text models: convert requests to token ids, and results to outputs.
 
-A model that fits the engine shares prefixes and generates in slots. Any other model
-uses transformers' own `generate`; `plain_because` contains the reason.
+If the engine supports the model, common prefixes are computed once and answers are
+generated in slots. Otherwise transformers' own `generate` is used, and `plain_because`
+has the reason.
 """
 
 from collections.abc import Sequence
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The rows to generate for a request, and how its prompt was fitted to the context."""
+    """A request with the rows to generate for it, and how its prompt was fitted to the context."""
 
     request: Request
     rows: list[Row]
     cut: int = 0
     """Number of tokens cut from the prompt."""
     squeezed: int | None = None
-    """The token limit of the answers if the context lowered it, or else None."""
+    """The answer's token limit if the context lowered it, otherwise None."""
 
 
 class TextModel:
@@ -85,9 +86,9 @@ class TextModel:
         return [self._answering(request) for request in requests]
 
     def check_writing(self) -> None:
-        """Test before the first answer whether the engine can generate with this model.
+        """Test whether the engine can generate with this model. Called before the first answer.
 
-        Runs that only score skip this test.
+        Runs that only score do not call it.
         """
         if self.has_checked_writing:
             return
@@ -165,7 +166,7 @@ def _rows(prepared: Sequence[Output | Answering]) -> list[Row]:
 
 
 def filler_of(tokenizer: "PreTrainedTokenizerBase") -> int:
-    """Return the token for padding: the tokenizer's padding token, or else its end token."""
+    """Return the token id to use as padding: the padding token, or the end token if there is none."""
     for name in ("pad_token_id", "eos_token_id"):
         token = getattr(tokenizer, name, None)
         if token is not None:

@@ -50,7 +50,7 @@ HEARING = ("audio", "speech", "omni")
 WITH_TOOLS = ("text", "vision", "audio", "omni")
 CPU_BATCH = 64
 CUDA_BATCH = 512
-"""Requests per batch on CUDA; two batches are in progress at once, enough to fill all slots."""
+"""Kinds of models that accept videos if their configuration supports them."""
 USUAL_LENGTH = 2048
 """Assumed prompt length in tokens, to estimate how many answers fit into memory."""
 VIDEOS_AT_ONCE = 8
@@ -64,7 +64,7 @@ class LocalTransformers(LocalModel):
     """A model from a folder, the hub or a GGUF file, run by transformers in this process."""
 
     concurrency: ClassVar[int] = 2
-    """Number of batches in progress: one on the device, and one whose inputs are being prepared."""
+    """Number of batches in progress: the device computes one while the inputs of the next are prepared."""
 
     dtype: str = "auto"
     """float32, bfloat16 or float16; by default float32 on a CPU, otherwise the dtype of the weights."""
@@ -161,7 +161,7 @@ class LocalTransformers(LocalModel):
 
     @property
     def model_kind(self) -> Kind:
-        """The kind of model: the option `kind`, or else what the configuration shows."""
+        """The kind of model: the option `kind` if it is set, otherwise the kind read from the configuration."""
         if self.kind == "auto":
             return kind_of(self.source.config())
         return self.kind
@@ -196,9 +196,9 @@ class LocalTransformers(LocalModel):
 
     @property
     def media_fixes(self) -> Mapping[str, str]:
-        """The `pip install` command for libraries that a model needs to accept videos.
+        """For a model that accepts videos: the `pip install` command for missing libraries, under the key `video`.
 
-        It has the key `video`. The mapping is empty if none is missing.
+        The mapping is empty if no library is missing.
         """
         missing = missing_for_videos()
         if not missing or not self._takes_videos:
@@ -325,7 +325,7 @@ class LocalTransformers(LocalModel):
         loaded: Any,
         count: int,
     ) -> Iterator[None]:
-        """Reserve the device for a batch of `count` requests, and report its progress."""
+        """Lock the device for a batch of `count` requests, and report the progress of the batch."""
         with self._lock, self._meter.batch(count):
             loaded.engine.count.meter = self._meter
             yield
@@ -335,10 +335,7 @@ class LocalTransformers(LocalModel):
         self._meter = meter
 
     def fit_memory(self) -> str:
-        """Return a sentence on how many answers are generated at once.
-
-        The number follows from the free memory after loading.
-        """
+        """Return a sentence with the number of answers generated at once, derived from the free memory."""
         engine = self._ready().engine
         if not isinstance(engine, Engine):
             return "one request at a time: this kind of model has no batches"
@@ -349,7 +346,7 @@ class LocalTransformers(LocalModel):
 
     @property
     def counted(self) -> TokenCount:
-        """Return the counter of the tokens and forward passes computed so far."""
+        """Return the counter of computed tokens and forward passes."""
         count: TokenCount = self._ready().engine.count
         return count
 
@@ -420,9 +417,8 @@ class LocalTransformers(LocalModel):
         return trained_context(vars(config)) or UNLIMITED
 
     def describe_engine(self) -> str:
-        """Load the model; return a sentence on what generates its answers, and why.
-
-        That is either the engine of assay or transformers' own `generate`.
+        """Load the model, and return a sentence on whether assay's engine or
+        transformers' `generate` is used, and why.
         """
         loaded = self._ready()
         if isinstance(loaded, TextModel):
@@ -473,7 +469,7 @@ def in_parts(
     requests: Sequence[Request],
     answer: Callable[[Sequence[Request]], list[Output]],
 ) -> list[Output]:
-    """Answer all requests, a few at a time if any of them contains a video."""
+    """Answer all requests in one call, or in small groups if any request contains a video."""
     kinds = {medium.kind for request in requests for medium in request.prompt.media}
     if "video" not in kinds:
         return answer(requests)

@@ -1,7 +1,8 @@
-"""Likelihoods of given texts from an endpoint that reports the log-probability of each input token.
+"""Likelihoods of given texts, from endpoints that report the log-probability of each input token.
 
-A token across the border between context and continuation belongs to the continuation, and so do spaces at the end of
-the context. Servers insert tokens before a text, so the border is counted from the end.
+A token that spans the end of the context and the start of the continuation counts as
+continuation, and so do spaces at the end of the context. Servers insert tokens before a
+text, so the continuation's tokens are counted from the end.
 """
 
 import re
@@ -17,10 +18,10 @@ from ..reply_checks import with_notes
 
 Way = Literal["echo", "prompt_logprobs"]
 LIST_REFUSED = frozenset({400, 415, 422, 500, 501})
-"""Statuses with which servers reject a list of prompts."""
+"""HTTP statuses that servers send if they do not accept a list of prompts."""
 _SPELLED_IN_BYTES = re.compile("bytes:|<0x|\N{REPLACEMENT CHARACTER}")
 _BLANKS = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n"})
-"""Characters that tokenizers write for spaces and line breaks, each with the character it represents."""
+"""Maps the characters that tokenizers write in place of spaces and line breaks to those."""
 WITHOUT_TOPS = (
     "the server reports no `top_logprobs`, so its echo could not be checked, "
     "and no answer counts as the one greedy decoding would give"
@@ -29,23 +30,20 @@ PROBE = "One, two, three, four, five, six, seven,"
 """A text that every model continues, so that the server generates a token after it."""
 WITHOUT_GENERATED = "the server generates nothing after the texts it echoes, so its echo could not be checked"
 MOST_CERTAIN = 2
-"""Largest number of tokens in a text whose log-probabilities may all be 0. In longer texts, this is an error."""
+"""A report in which all log-probabilities are 0 is accepted for texts of up to this many tokens."""
 NEAR = 0.01
 """Difference below which two log-probabilities are treated as equal, because servers round them."""
 
 
 class CannotWeigh(HttpFailure):
-    """Raised if the server reports no log-probabilities of a given text.
-
-    The same would happen for any other text.
-    """
+    """Raised if the server reports no log-probabilities for given texts. The run cannot continue."""
 
     def __init__(self, what: str, way: Way) -> None:
         super().__init__("bad_response", _lacks(what, way), retryable=False)
 
 
 class Misaligned(CannotWeigh):
-    """Raised if the server reports log-probabilities that do not belong to the submitted text."""
+    """Raised if the reported tokens do not match the submitted text."""
 
     def __init__(self, reason: str) -> None:
         HttpFailure.__init__(
@@ -57,7 +55,7 @@ class Misaligned(CannotWeigh):
 
 
 class Choices(NamedTuple):
-    """A server's reports on several texts, in the order of the texts, with the token usage."""
+    """The server's reports on several texts, in the order of the texts, and the total token usage."""
 
     entries: tuple[Mapping[str, Any], ...]
     usage: Usage | None
@@ -95,7 +93,7 @@ def question(
 
 @well_shaped
 def choices_of(answer: object, count: int) -> Choices | None:
-    """Return the choices of an answer to `count` prompts in their order; None if their number differs.
+    """Return the reports in a reply to `count` prompts, in their order. Return None if their number differs.
 
     A server that accepts only one prompt per request may ignore the others.
     """
@@ -108,7 +106,7 @@ def choices_of(answer: object, count: int) -> Choices | None:
 
 
 def single_choices(answers: Sequence[Any]) -> Choices:
-    """Return the only choice of each reply, for requests with one prompt each."""
+    """Collect the reports from several replies, each to a request with one prompt."""
     choices: list[Mapping[str, Any]] = []
     for answer in answers:
         read_choices = choices_of(answer, 1)
@@ -124,7 +122,10 @@ def read(
     request: Request,
     way: Way,
 ) -> Output:
-    """Return the likelihoods of the continuations. Raise `HttpFailure` if the server did not report them."""
+    """Return the likelihoods of the continuations.
+
+    Raise `HttpFailure` if the server's reports do not contain them.
+    """
     likelihoods = []
     texts = texts_of(request)
     parts = _weighed_parts(request)
@@ -154,9 +155,10 @@ def chat_questions(
     request: Request,
     way: Way,
 ) -> list[dict[str, Any]]:
-    """Return one request body for each continuation, which is sent as the beginning of the assistant's answer.
+    """Return one request body per continuation, with the continuation as the start of the assistant's answer.
 
-    Raise unless the log-probabilities come from `prompt_logprobs`, since `echo` cannot read a chat.
+    Raise unless the server reports `prompt_logprobs`, because `echo` does not support
+    chats.
     """
     if way == "echo" or request.prompt.rolling:
         raise UsageError(
@@ -199,7 +201,7 @@ def texts_of(request: Request) -> list[str]:
 
 
 def _weighed_parts(request: Request) -> list[str]:
-    """Return the scored part of each text: all of it, or the continuation and the spaces directly before it."""
+    """Return the part of each text to score: the whole text, or the continuation with the spaces before it."""
     prompt = request.prompt
     if prompt.rolling:
         return [prompt.text]
@@ -214,9 +216,9 @@ def _echoed(
     choice: Mapping[str, Any],
     text: str,
 ) -> list[ScoredToken]:
-    """Return the tokens of the submitted text, without the token that the server generated after it.
+    """Return the reported tokens of the submitted text, excluding the token that was generated after it.
 
-    Raise `Misaligned` if the reported tokens do not belong to the text.
+    Raise `Misaligned` if the reported tokens do not match the text.
     """
     report: Mapping[str, Any] = choice.get("logprobs") or {}
     tokens = report.get("tokens")
@@ -252,7 +254,7 @@ def has_generated(
     choices: Choices,
     texts: Sequence[str],
 ) -> bool:
-    """Return True if at least one report has a token that the server generated after the text."""
+    """Return True if at least one report includes a generated token after the submitted text."""
     for choice, text in zip(choices.entries, texts, strict=True):
         report: Mapping[str, Any] = choice.get("logprobs") or {}
         begins = _begins(report["tokens"], report.get("text_offset"), text)
@@ -266,7 +268,7 @@ def _column(
     name: str,
     count: int,
 ) -> Sequence[Any]:
-    """Return one list of a server's report, such as `token_logprobs`, with None for missing values."""
+    """Return a list from a server's report, such as `token_logprobs`. If it is missing, return a list of None."""
     entries = report.get(name) or [None] * count
     if len(entries) != count:
         raise Misaligned(f"`{name}` has {len(entries)} entries for {count} tokens")
@@ -306,10 +308,11 @@ def _check_rows(
     values: Sequence[Any],
     tops: Sequence[Any],
 ) -> None:
-    """Raise if the log-probabilities of tokens contradict the alternatives in `top_logprobs`.
+    """Raise if token log-probabilities contradict the alternatives in `top_logprobs`.
 
-    A token must not be more likely than the best alternative, and most tokens must have the same value in both lists.
-    A few may differ, because two tokens with the same text share an entry. If all values are 0, they were not computed.
+    A token must not be more likely than the best alternative, and for most tokens both
+    lists must have the same value. A few may differ, because two tokens with the same
+    text have only one entry. If all values are 0, the server did not compute them.
     """
     if len(values) > MOST_CERTAIN and not any(values):
         raise Misaligned("all its log-probabilities are 0")
@@ -340,9 +343,9 @@ def _check_written(
     begins: Sequence[int],
     text: str,
 ) -> None:
-    """Raise if the generated token has no log-probability, or is not the most likely alternative.
+    """Raise if the generated token has no log-probability, or if an alternative is more likely.
 
-    It was generated at temperature 0, so anything else means that the report is wrong.
+    The token was generated at temperature 0, so it must be the most likely one.
     """
     for token, value, top, begin in zip(tokens, values, tops, begins, strict=True):
         if begin < len(text):
@@ -364,7 +367,9 @@ def _begins(
     offsets: object,
     text: str,
 ) -> list[int]:
-    """Return the index in the text at which each token begins; negative for tokens added before the text."""
+    """Return where in the text each token begins, as an index; negative for tokens
+    that were added before the text.
+    """
     start = "".join(tokens).find(text)
     if start >= 0:
         begins = [-start]
@@ -383,7 +388,7 @@ def _fit(
     tokens: Sequence[str],
     text: str,
 ) -> bool:
-    """Return True if the reported token offsets increase, and most tokens occur in the text at their offsets."""
+    """Return True if the reported offsets increase, and most tokens are found in the text at their offsets."""
     if len(offsets) != len(tokens) or list(offsets) != sorted(offsets):
         return False
     same = different = 0
@@ -427,9 +432,10 @@ def _weight(
     *,
     whole: bool = False,
 ) -> Likelihood:
-    """Return the sum of the log-probabilities of the tokens that overlap `part`, the end of the text.
+    """Add up the log-probabilities of the tokens that overlap `part`, the end of the text.
 
-    The first token of a `whole` text is left out if the server inserts no token before it.
+    If `part` is the `whole` text and the server adds no token before it, the first
+    token is left out.
     """
     if not part:
         return Likelihood(0.0, True, 0)

@@ -1,7 +1,7 @@
-"""A model behind an OpenAI-compatible URL, and the server programs that add their own options to this API.
+"""A model behind an OpenAI-compatible URL, and the server programs that extend this API.
 
-The program is recognised by its list of models: `GET /models` names it in `owned_by`. llama.cpp also sends a header
-`Server: llama.cpp`.
+The program is recognised by `owned_by` in the reply to `GET /models`. llama.cpp also
+sends the header `Server: llama.cpp`.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ BEYOND_THE_API = ("top_k", "min_p", "repetition_penalty")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server program, such as vLLM, with its additional options and its names for them."""
+    """A server program, such as vLLM: the options that it adds to the API, and its names for them."""
 
     name: str
     knows: frozenset[str] = frozenset()
@@ -68,7 +68,7 @@ class Server:
         return {self.renames.get(name, name): value for name, value in body.items()}
 
     def unconfirmed(self, options: GenerateOptions) -> list[str]:
-        """Return notes on options that were set and that this server program may ignore."""
+        """Return a note for each option of the request that this server program is not known to support."""
         names = [
             name
             for name in BEYOND_THE_API
@@ -139,7 +139,7 @@ REFUSABLE = (
 )
 """Options that some models reject."""
 FAILED_GENERATION = "failed_generation"
-"""Groq's error field with the model's text, for an answer that is not the requested JSON or tool call."""
+"""Groq's error field with the text that the model wrote instead of the requested JSON or tool call."""
 PATHS = (
     "chat/completions",
     "completions",
@@ -156,7 +156,7 @@ OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "speech": (("text",), ("audio",)),
     "transcriptions": (("text", "audio"), ("text",)),
 }
-"""Input and output kinds of the APIs other than chat and completions, as (inputs, outputs)."""
+"""Input and output kinds of the APIs for images and audio, as (inputs, outputs)."""
 OWN_CARRIERS: Mapping[str, Carrier] = {
     "responses": replace(CHAT, name="a request of the Responses API"),
     "images": Carrier("the images endpoint", media=frozenset({"image"})),
@@ -167,7 +167,7 @@ OWN_CARRIERS: Mapping[str, Carrier] = {
 }
 LIKELIHOOD_FIX = "-a likelihood_by=echo, or likelihood_by=prompt_logprobs for vLLM, if the server measures given texts"
 CONVERSING = frozenset({"auto", "chat", "responses"})
-"""APIs whose requests may hold tools and media."""
+"""Values of `api` for which requests can contain tools and media."""
 WITHOUT_LOGPROBS = frozenset({"images", "speech", "transcriptions"})
 
 
@@ -182,7 +182,7 @@ class OpenAI(HttpModel):
 
     api_key_env: str = "OPENAI_API_KEY"
     api: Api = "auto"
-    """The API to use. `auto` sends prompts with free roles as completions, all others as chat."""
+    """The API to use. `auto` uses completions for prompts without chat roles, and chat for all others."""
     max_tokens_field: TokenField = "auto"
     """The name of the field for the token limit, which differs between servers.
 
@@ -191,13 +191,11 @@ class OpenAI(HttpModel):
     accepts: tuple[str, ...] = ACCEPTS
     produces: tuple[str, ...] = PRODUCES
     likelihood_by: Weighing = "none"
-    """How the server reports likelihoods of given texts: by `echo` with `logprobs`, or
-    by vLLM's `prompt_logprobs`.
-    """
+    """How the server reports likelihoods of given texts: `echo` (with `logprobs`) or `prompt_logprobs` (vLLM)."""
     think_tags: bool | str | tuple[str, str] | None = None
     """How the server marks reasoning in the text. None recognises all known forms, False none."""
     tool_syntax: str | None = None
-    """How the server's model writes tool calls into its text. `prompted` writes the tools into the prompt."""
+    """How the model writes tool calls in its text. `prompted` puts the tools into the prompt."""
     voice: str = "alloy"
     """The voice of audio answers."""
     audio_format: str = "wav"
@@ -319,7 +317,7 @@ class OpenAI(HttpModel):
         return self.api == "chat" or (self.api == "auto" and prompt.is_chat)
 
     async def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """Make one attempt for each request, with all its continuations in one call if the API allows it."""
+        """Score each request in one attempt, with all its continuations in one call if the API allows this."""
         return [await self._attempt(request, self._weigh) for request in requests]
 
     @property
@@ -340,7 +338,7 @@ class OpenAI(HttpModel):
         return writing.read(output, request)
 
     async def _answer_once(self, request: Request) -> Output:
-        """Return the answer, with notes on tools and media that the server may not show to the model."""
+        """Return the answer. Add a note if the server may not have shown the tools or media to the model."""
         output = await self._exchange(request)
         if self._url == self.public_url or self.api not in CONVERSING:
             return output
@@ -348,7 +346,7 @@ class OpenAI(HttpModel):
         return with_notes(output, notes)
 
     async def _exchange(self, request: Request) -> Output:
-        """Send a request by the chosen API, and return the checked answer."""
+        """Send a request through the configured API, and return the answer after checking it."""
         ways = {
             "responses": self._respond,
             "speech": self._speak,
@@ -527,7 +525,8 @@ class OpenAI(HttpModel):
     ) -> Output:
         """Return the likelihoods in a server's reports.
 
-        If no echo so far has a generated token, which would show whether it is aligned, send one more text first.
+        A generated token shows whether an `echo` report is aligned. If no report has
+        had one so far, send one more text to check this.
         """
         output = weighing.read(choices, request, way)
         if way != "echo" or self._has_aligned_echo:
@@ -546,7 +545,7 @@ class OpenAI(HttpModel):
         texts: Sequence[str],
         way: weighing.Way,
     ) -> weighing.Choices | None:
-        """Return the choices for a list of prompts, or None if the server accepts one prompt per request."""
+        """Send a list of prompts in one request. Return None if the server accepts only one prompt per request."""
         question = weighing.question(self.name, list(texts), way)
         try:
             answer = await self._post("completions", question)
@@ -575,7 +574,7 @@ class OpenAI(HttpModel):
 
 
 def _option_fix(message: str) -> str:
-    """Return advice on the option that an error message names; empty if it names none."""
+    """If an error message names an option that the model rejects, return advice on that option, otherwise ""."""
     if re.search(r"\bmax_completion_tokens\b.* instead", message):
         return "; fix: -a max_tokens_field=max_completion_tokens"
     if re.search(r"\bmax_completion_tokens\b", message):

@@ -91,7 +91,10 @@ def question(name: str, request: Request) -> dict[str, Any]:
 
 
 def _tool_fields(prompt: Prompt) -> dict[str, Any]:
-    """Return the fields of a request body that offer tools. `strict` is off, because schemas are sent unchanged."""
+    """Return the request fields for the tools.
+
+    `strict` is off, because the API would require changes to the schemas otherwise.
+    """
     fields: dict[str, Any] = {}
     if prompt.tools:
         fields["tools"] = [
@@ -235,7 +238,7 @@ def _call(item: Mapping[str, Any]) -> ToolCall:
 
 
 def _is_commentary(item: Mapping[str, Any]) -> bool:
-    """Return True if the model wrote a message while working (phase `commentary`), and False for an answer."""
+    """Return True if a message is a comment that the model wrote while working (`commentary`), and not the answer."""
     return item.get("type") != "message" or item.get("phase") == "commentary"
 
 
@@ -243,7 +246,10 @@ def _cut_reason(
     answer: Mapping[str, Any],
     items: Sequence[Any],
 ) -> str | None:
-    """Return the reason why a response is incomplete, or None. Some servers mark only the message as incomplete."""
+    """Return why a response is incomplete, such as `length`; None if it is complete.
+
+    Some servers set this status only on the last message.
+    """
     if answer.get("status") == "incomplete":
         details = answer.get("incomplete_details") or {}
         reason = details.get("reason") or "length"
@@ -281,7 +287,7 @@ def _read_message(
     parts: list[Part],
     tokens: list[Token],
 ) -> list[str]:
-    """Add the texts and tokens of a message, and return its refusals, which are not answers."""
+    """Collect the texts and tokens of a message, and return its refusals separately, because they are not answers."""
     refusals = []
     pieces = item.get("content") or ()
     if isinstance(pieces, str):

@@ -1,5 +1,5 @@
-"""Prompt building shared by the models of this process: `hf`, `gguf`, `vllm`.
+"""Prompt building shared by the backends that run models in this process: `hf`, `gguf` and `vllm`.
 
-Text becomes token ids here, prompts are checked and truncated to the context, and continuations are paired with their
-contexts. Nothing here imports torch.
+This package converts text to token ids, checks prompts, truncates them to the context,
+and pairs continuations with their contexts. It does not import torch.
 """

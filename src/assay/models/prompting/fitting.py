@@ -1,9 +1,9 @@
 """Fit prompts and answers into the context of a model.
 
-With `refuse` nothing is truncated. With `left` and `middle` a prompt is truncated to make room for its answer. The
-answer gets the tokens that the task or the user requested, but at most three quarters of the context. Without a
-requested length, it gets the model's default, but at most half of the context. A generous limit therefore never
-removes the whole prompt.
+The policy `refuse` truncates nothing. With `left` and `middle`, a prompt is truncated
+to leave space for its answer: the requested number of tokens, but at most three
+quarters of the context. If no number was requested, the space is the model's default,
+but at most half of the context. So a high limit never removes the whole prompt.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,9 +33,9 @@ def fit(
     usual: int,
     policy: str,
 ) -> tuple[int, int]:
-    """Return the number of prompt tokens to keep, and the number of tokens that the answer may have.
+    """Return how many prompt tokens to keep, and how many tokens the answer may have.
 
-    `usual` is the maximum length of an answer if neither task nor user set one.
+    `usual` is the answer's limit if neither the task nor the user set one.
     """
     if max_tokens is None:
         requested = usual
@@ -55,9 +55,10 @@ def fitted(
     policy: str,
     refuse: Callable[[int, int], Output],
 ) -> tuple[list[Pair], int] | Output:
-    """Truncate the contexts of pairs so that each pair has at most `longest` tokens to compute.
+    """Truncate contexts so that each pair has at most `longest` tokens to compute.
 
-    Return the pairs and the largest number of tokens removed, or a failed output if a context cannot be cut enough.
+    Return the pairs and the largest number of tokens that were cut from one of them. If
+    a context cannot be cut enough, return a failed output.
     """
     over = max((len(pair.computed) - longest for pair in pairs), default=0)
     if over <= 0:
@@ -81,7 +82,10 @@ def cut_pair(
     longest: int,
     policy: str = "left",
 ) -> Pair:
-    """Truncate the context of a pair to compute at most `longest` tokens, but keep at least one context token."""
+    """Truncate the context of a pair so that at most `longest` tokens are computed.
+
+    Keep at least one context token.
+    """
     drop = min(len(pair.computed) - longest, pair.start - 1)
     if drop <= 0:
         return pair
@@ -123,9 +127,7 @@ def cut_details(
     cut: int | None,
     squeezed: int | None = None,
 ) -> Mapping[str, Any]:
-    """Return the details of an output about lengths: tokens cut from the prompt, and
-    the lowered limit of the answer.
-    """
+    """Return output details for the tokens cut from a prompt, and for an answer's limit that the context lowered."""
     details = {}
     if cut:
         details["truncated_tokens"] = cut

@@ -24,10 +24,13 @@ class LocalModel(ABC):
     max_tokens: int = 512
     """Maximum tokens of an answer, if the task does not set a limit."""
     truncate: Literal["refuse", "left", "middle"] = "refuse"
-    """Whether a prompt that is too long fails (`refuse`), or loses its beginning or middle (`left`, `middle`)."""
+    """What to do with a prompt that is too long: fail (`refuse`), or cut its
+    beginning or middle (`left`, `middle`).
+    """
     tool_syntax: str | None = None
-    """How the model writes tool calls, by default detected from its chat template.
-    `prompted` puts tools into the prompt.
+    """Syntax in which the model writes tool calls; by default detected from its chat template.
+
+    `prompted` writes the tools into the prompt.
     """
 
     def _check_options(self, least: Mapping[str, int]) -> None:
@@ -51,9 +54,7 @@ class LocalModel(ABC):
 
     @property
     def prompts_tools(self) -> bool:
-        """True if tools are written into the prompt, because the chat template supports
-        none or the user chose this.
-        """
+        """True if tools are written into the prompt as text, by the user's choice or for lack of template support."""
         if self.tool_syntax is not None:
             return self.tool_syntax == PROMPTED
         return self._prompts.tool_writing.is_prompted
@@ -65,7 +66,7 @@ class LocalModel(ABC):
         return self._prompts.tool_writing.fault(prompt)
 
     def _can_take_tools(self, has_template: bool | None) -> bool:
-        """Return False for a base model, which has no chat template, unless tools are written into the prompt."""
+        """Return True unless the model has no chat template and tools are not written into the prompt."""
         return has_template is not False or self.tool_syntax == PROMPTED
 
     def _with_calls(
@@ -73,7 +74,7 @@ class LocalModel(ABC):
         outputs: Sequence[Output],
         requests: Sequence[Request],
     ) -> list[Output]:
-        """Return the outputs with tool calls in their texts split off as separate parts."""
+        """Return the outputs with tool calls in their text split off as separate parts."""
         read: list[Output] = []
         for output, request in zip(outputs, requests, strict=True):
             if request.prompt.tools:
@@ -94,7 +95,7 @@ class LocalModel(ABC):
         return self._prompts.preflight(prompt, stops)
 
     def _answer_length(self, request: Request) -> int:
-        """Return the maximum number of tokens of an answer: the limit of the request, or else the model's default."""
+        """Return the request's token limit, or the model's default if the request sets none."""
         if request.options.max_tokens is None:
             return self.max_tokens
         return request.options.max_tokens
@@ -105,8 +106,10 @@ class LocalModel(ABC):
         candidates: Sequence[Candidate],
         room: int,
     ) -> int | None:
-        """Return the limit `room` if the context made it smaller than requested and an
-        answer reached it, or else None.
+        """Return `room`, the token limit that fits into the context, if it cut an answer short; otherwise None.
+
+        That is so if `room` is below the requested limit and an answer ended by
+        `length`.
         """
         ended_early = any(candidate.stop_reason == "length" for candidate in candidates)
         if ended_early and room < self._answer_length(request):
@@ -119,7 +122,7 @@ def check_counts(
     least: Mapping[str, int],
     where: str,
 ) -> None:
-    """Raise unless each option is an integer of at least the value in `least`, or None for the model's choice."""
+    """Raise if an option is not an integer, or below its minimum in `least`. None is allowed."""
     for name, smallest in least.items():
         value = getattr(options, name)
         if value is not None and (

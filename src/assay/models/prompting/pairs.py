@@ -13,7 +13,7 @@ class Pair:
 
     @property
     def computed(self) -> tuple[int, ...]:
-        """The tokens that the model processes: all but the last one, which is only predicted."""
+        """The tokens that the model gets as input: all except the last, which is only predicted."""
         return self.tokens[:-1]
 
 
@@ -22,9 +22,10 @@ def windows(
     first: int,
     longest: int,
 ) -> list[Pair]:
-    """Split a text into pieces to score: each token once, after as much of the earlier text as fits.
+    """Split a long text into windows to score. Each token is scored once, after as much earlier text as fits.
 
-    The first token follows `first`. Only the last piece overlaps the one before it, to fill the window.
+    The first window begins after the token `first`. Only the last window overlaps the
+    previous one.
     """
     pairs: list[Pair] = []
     done = 0

@@ -1,7 +1,8 @@
-"""Prompts as token ids: the only module that converts text to model input, and the checks of that step.
+"""Convert prompts to token ids, and check the result. No other module does this.
 
-A chat goes through the model's own template, a completion directly through its tokenizer. Special tokens are written
-once: if a template writes the beginning-of-sequence token, the tokenizer does not add a second one.
+A chat goes through the model's own template, a completion directly through its
+tokenizer. Special tokens occur once: if a template writes the beginning-of-sequence
+token, the tokenizer does not add a second one.
 """
 
 import json
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 MARKS = ("ASKEDFIRST", "ANSWERED", "ASKEDAGAIN")
-"""Words that no template contains. They are rendered to find the text that a template writes around them."""
+"""Words that occur in no chat template. A test prompt with them shows what a template writes around a message."""
 _MARKER = re.compile(r"<[^<>\s]+>")
 """Matches the markers with which most templates begin and end a turn."""
 
@@ -57,7 +58,7 @@ class PromptFault:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The texts that a chat template writes before, between and after a question, its answer and a second question."""
+    """What a chat template writes around messages: before a question, after it, after an answer, and at the end."""
 
     before: str
     after_question: str
@@ -65,7 +66,10 @@ class Around:
     at_end: str
 
     def opens_at_once(self) -> str | None:
-        """Return the marker that opens each turn if it directly follows a turn that was not closed, or else None."""
+        """Return the marker that opens each turn, if the template opens a turn without closing the one before.
+
+        Otherwise return None.
+        """
         # The opener is also the first marker that the answer's turn contains, since nothing can be closed before it
         # is opened. A marker of only one role is ignored: it closes the previous turn, or ends answers.
         opener = next(
@@ -84,22 +88,22 @@ class Around:
         )
 
     def runs_on(self) -> bool:
-        """Return True if no separator precedes the next role name, as in `user: hiassistant:`."""
+        """Return True if nothing separates a message from the next role name, as in `user: hiassistant:`."""
         return any(
             turn[:1].isalnum() or turn.startswith("#")
             for turn in (self.after_question, self.after_answer)
         )
 
     def is_left_open(self) -> bool:
-        """Return True if the rendered prompt ends without opening the turn of the answer."""
+        """Return True if the rendered prompt stops before the text that opens the answer's turn."""
         begun = self.after_question.rstrip()
         ended = self.at_end.rstrip()
         return begun != ended and begun.startswith(ended)
 
     def ends_answer(self, stop: str) -> bool:
-        """Return True if a stop string is the text with which the template closes an answer.
+        """Return True if a stop string is the text that the template writes after an answer.
 
-        The template may close questions with the same text.
+        The template may write the same text after questions.
         """
         closing = self.after_answer.lstrip()
         marker = _MARKER.match(closing)
@@ -228,9 +232,9 @@ class Renderer:
 
     @cached_property
     def _added_after(self) -> int:
-        """Return the number of tokens, such as an end-of-text token, that the tokenizer appends to a text.
+        """Return how many tokens the tokenizer adds at the end of a text, such as an end-of-text token.
 
-        They would end the text before the model continues it.
+        Such a token would end the text, which the model should continue.
         """
         plain = list(self.tokenizer.encode("a", add_special_tokens=False))
         whole = list(self.tokenizer.encode("a", add_special_tokens=True))
@@ -290,7 +294,10 @@ class Renderer:
         return self._need_prefix(), tuple(tokens)
 
     def _need_prefix(self) -> int:
-        """Return the token to put before a text: the beginning-of-sequence token, or else the end-of-text token."""
+        """Return the token to put before a text: beginning-of-sequence, or end-of-text if the tokenizer has no other.
+
+        Raise if it has neither.
+        """
         for name in ("bos_token_id", "eos_token_id"):
             token = getattr(self.tokenizer, name, None)
             if token is not None:
@@ -310,8 +317,9 @@ class Renderer:
         return text
 
     def turn_ends(self) -> set[int]:
-        """Return the special tokens with which the template closes an answer. A model
-        generates one when it is done.
+        """Return the special token that the template writes after an answer, as a set.
+
+        A model generates it when done.
         """
         around = self._around()
         if around is None:
@@ -348,9 +356,7 @@ class Renderer:
         )
 
     def _always_ends_alike(self) -> bool:
-        """Return True if the template ignores `add_generation_prompt`, so that prompts
-        end alike with and without it.
-        """
+        """Return True if the template writes the same prompt with and without `add_generation_prompt`."""
         messages = [{"role": "user", "content": MARKS[0]}]
         try:
             return self._templated(messages) == self._templated(messages, opens=False)
@@ -453,10 +459,10 @@ def seam(
     *,
     is_empty: bool,
 ) -> int:
-    """Return the index at which a continuation begins in `whole`, the tokens of context and continuation together.
+    """Return where the continuation begins in `whole`, the tokens of context and continuation together.
 
-    A token across the boundary belongs to the continuation, like all after it: "un" with "happy" is scored as
-    "unhappy". Every continuation has at least one token, unless it is empty.
+    A token that spans both counts as continuation, like all after it: "un" with "happy"
+    is scored as "unhappy". A continuation has at least one token, unless it is empty.
     """
     start = len(context)
     if whole[:start] != context:
@@ -472,7 +478,7 @@ def special_ids(
     tokenizer: "PreTrainedTokenizerBase",
     strings: Sequence[str],
 ) -> set[int]:
-    """Return the ids of those strings that are a single special token, which decoded answers never contain."""
+    """Return the ids of those strings that are a single special token. Such tokens never occur in decoded answers."""
     special = set()
     for string in strings:
         ids = tokenizer.encode(string, add_special_tokens=False)

@@ -16,7 +16,7 @@ NOT_FINITE = "the model computed logits that are not finite"
 
 
 Planned = tuple[list[Pair], int] | Output
-"""The context-continuation pairs of a request, with the number of tokens cut from its context; or a failed output."""
+"""The context-continuation pairs of a request with the number of tokens cut from the context, or a failed output."""
 
 
 def not_finite(what: str = NOT_FINITE) -> Output:
@@ -36,7 +36,10 @@ def plan_pairs(
     policy: str,
     refuse: Callable[[int, int], Output] = too_long,
 ) -> Planned:
-    """Pair the continuations of a request, or pieces of its whole text, with as much context as fits the model."""
+    """Return a request's pairs of context and continuation, or the pieces of its whole text.
+
+    Contexts are truncated to the model's context length.
+    """
     if request.prompt.rolling:
         first, tokens = renderer.whole_text(request.prompt)
         return windows(tokens, first, longest), 0
@@ -53,9 +56,10 @@ def weighed_output(
     likelihoods: Sequence[Likelihood],
     cut: int | None,
 ) -> Output:
-    """Return the output of one request from the likelihoods of its pairs.
+    """Build the output of one request from the likelihoods of its pairs.
 
-    The pieces of a whole text are summed. `cut` is the number of tokens that were cut from contexts.
+    The likelihoods of a whole text's pieces are added up. `cut` is the number of tokens
+    that were cut from contexts.
     """
     if not all(math.isfinite(likelihood.logprob) for likelihood in likelihoods):
         return not_finite()

@@ -102,7 +102,7 @@ class Specialist(ABC):
 
     batch_size: ClassVar[int] = 1
     label: ClassVar[str]
-    """The model's name in error messages."""
+    """What error messages call the model."""
     draws: ClassVar[bool] = False
     """True if the candidates of one request may differ, because the model uses random numbers."""
     ranges: ClassVar[Ranges] = {}
@@ -219,7 +219,7 @@ def only_text(request: Request) -> str:
 
 
 def ignored_text(request: Request) -> dict[str, Any]:
-    """Return output details which record that a text in the prompt was ignored."""
+    """Return the details to record in an output if the prompt has a text that the model ignores."""
     if any(message.text.strip() for message in request.messages):
         return {"ignored": "text"}
     return {}

@@ -1,8 +1,10 @@
-"""Digits-flow: draws handwritten digits of 8 x 8 pixels. A real generator, trained on first use and then cached.
+"""Digits-flow: a small generator of handwritten digits (8 x 8 pixels). It is trained on first use, then cached.
 
-Flow matching: an image x1 and noise x0 are joined by the line x = (1 - t) x0 + t x1, and a small network learns the
-direction x1 - x0 from x, t and the digit. Drawing follows the learned direction from noise, in steps. Training takes
-about ten seconds on one core, in numpy, on half of scikit-learn's digits; the other half belongs to the judge.
+Flow matching: an image x1 and noise x0 are joined by the line x = (1 - t) x0 + t x1,
+and a small network learns the direction x1 - x0 from x, t and the digit. Drawing starts
+from noise and follows the learned direction in steps. Training takes about ten seconds
+on one core, in numpy, on half of scikit-learn's digits; the judge is trained on the
+other half.
 """
 
 import hashlib
@@ -49,12 +51,12 @@ class DigitsFlow(Specialist):
     training_steps: int = 3000
     drawing_steps: int = 30
     seed: int = 0
-    """The seed of the training. Drawing uses the seed of the request."""
+    """Seed of the training. Images are drawn with the seed of the request."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Properties that identify this model: everything that changes its images, such
-        as training data, code and settings.
+        """Properties that identify this model: training data, code, settings, and
+        everything else that changes images.
         """
         return {
             self.label: {

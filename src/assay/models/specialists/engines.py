@@ -1,6 +1,7 @@
-"""The engines of the recognisers. Each runs in a separate process and needs its library, but nothing of assay.
+"""The engines of the speech recognisers. Each runs in a separate process that imports its library, but not assay.
 
-Native code that runs out of memory or crashes ends this process, not the run.
+If native code crashes or runs out of memory, only this process ends, and the run
+continues.
 """
 
 from __future__ import annotations

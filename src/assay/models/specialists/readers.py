@@ -37,7 +37,7 @@ class Tesseract(Specialist):
     ranges: ClassVar[Ranges] = {"layout": (0, 13)}
     language: str = "eng"
     layout: int = 3
-    """Page segmentation mode of Tesseract: 3 detects blocks automatically, 6 expects one block, 7 one line."""
+    """Tesseract's page segmentation mode: 3 detects blocks automatically, 6 assumes one block, 7 one line."""
 
     def __post_init__(self) -> None:
         if not self.language.replace("+", "").replace("_", "").isalnum():
@@ -78,15 +78,16 @@ class Tesseract(Specialist):
 
 @dataclass
 class RapidOcr(Specialist):
-    """RapidOCR (PP-OCRv4, with weights in the wheel), on one thread. Each detected piece of text becomes one line.
+    """RapidOCR (PP-OCRv4, with weights in the wheel), on one thread. Each detected text region becomes one line.
 
-    It reads Chinese and Latin letters. It often drops the spaces between words, so ignore them in comparisons.
+    It reads Chinese and Latin letters. It often drops the spaces between words, so
+    scorers should ignore spaces.
     """
 
     abilities = READS
     label: ClassVar[str] = "rapidocr"
     least_confidence: float = 0.5
-    """Minimum confidence. Pieces below it are left out."""
+    """Minimum confidence of a text region. Regions below it are left out."""
 
     @property
     def identity(self) -> Mapping[str, Any]:

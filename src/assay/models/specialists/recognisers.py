@@ -1,11 +1,11 @@
 """Speech recognisers, and the splitting of recordings that are too long for them.
 
-A piece of a recording is at most as long as the recogniser declares. It is cut at the quietest point in the second
-half of the longest possible piece. If even that point is not a pause, a word would be cut, so the recording is
-rejected.
+Each recogniser declares the longest clip that it accepts. A longer recording is cut at
+the quietest point in the second half of the longest possible piece. If even this point
+is not a pause, the cut would split a word, so the recording is rejected.
 
-The engine's memory is limited. If it is not enough, or native code crashes, the sample fails and the next one gets a
-new engine.
+The memory of the engine is limited. If memory runs out or native code crashes, only
+this sample fails, and the next one gets a new engine.
 """
 
 import base64
@@ -33,12 +33,13 @@ FRAME_SECONDS = 0.02
 PAUSE_SECONDS = 0.16
 """Minimum length in seconds of a pause at which a recording may be cut. Loudness is averaged over this time."""
 PAUSE_LEVEL = 0.2
-"""The highest loudness that is treated as a pause, relative to the loudness of the speech."""
+"""Highest loudness of a pause, as a fraction of the loudness of speech in the recording."""
 SILENCE_LEVEL = 0.002
 SILENCE_PART = 0.02
-"""A piece is silent if it is below `SILENCE_LEVEL` and below this share of the recording's speech level.
+"""Loudness below which a piece is silent, as a fraction of the recording's speech loudness.
 
-Recognisers invent words in silence. A recording that is faint throughout is not silent.
+The piece must also be below `SILENCE_LEVEL`. Recognisers invent words in silence. A
+recording that is faint throughout is not silent.
 """
 
 
@@ -142,7 +143,7 @@ RATE = 16_000
 ENGINES = Path(__file__).with_name("engines.py")
 START_SECONDS = 300.0
 SECONDS_A_SECOND = 20.0
-"""Time limit of the engine, in seconds per second of audio. It allows for a busy machine."""
+"""Time limit of the engine in seconds, per second of audio. It is generous, because the machine may be busy."""
 LEAST_SECONDS = 120.0
 GIBIBYTE = 1024**3
 MOONSHINE, MOONSHINE_PIP = "tiny-en", "moonshine-voice==0.1.0"
@@ -158,7 +159,7 @@ class Recogniser(Specialist):
     engine: ClassVar[str]
     """Name of the engine's class in `engines.py`."""
     longest_seconds: float = 30.0
-    """Length of the longest clip that it processes at once. Longer recordings are split at pauses."""
+    """Length in seconds of the longest clip that the engine accepts. Longer recordings are split at pauses."""
     memory_gib: float = 4.0
     """Limit of the address space of the engine's process, in GiB."""
 
@@ -172,7 +173,7 @@ class Recogniser(Specialist):
         )
 
     def close(self) -> None:
-        """End the engine's process."""
+        """Close the engine by ending its process."""
         with self._lock:
             self._end()
 
@@ -246,7 +247,7 @@ class Recogniser(Specialist):
 
     @property
     def _additions(self) -> list[str]:
-        """Return notes for the record on how the audio was changed before recognition, such as added silence."""
+        """Return notes on audio that was added before recognition, such as silence."""
         return []
 
     @abstractmethod
@@ -270,12 +271,12 @@ class Moonshine(Recogniser):
     engine: ClassVar[str] = "MoonshineEngine"
     ranges: ClassVar[Ranges] = {**Recogniser.ranges, "silence_seconds": (0, 10)}
     vad_threshold: float = 0.0
-    """Minimum score for Moonshine's speech detector to treat audio as speech, which splits the clip. 0: do not split.
+    """Minimum score at which Moonshine's speech detector treats audio as speech. 0: do not use the detector.
 
-    If the clip is split, short pieces produce words that were not spoken.
+    The detector splits the clip, and words that were not spoken appear in short pieces.
     """
     silence_seconds: float = 0.5
-    """Seconds of silence added at both ends, because clips of one or two words are misrecognised without it.
+    """Seconds of silence to add at both ends, because clips of one or two words are misrecognised otherwise.
 
     Longer clips are not affected.
     """
@@ -313,7 +314,7 @@ class Moonshine(Recogniser):
 
 @dataclass
 class PocketSphinx(Recogniser):
-    """PocketSphinx, which is older and weaker than neural recognisers: a second system to compare with Moonshine."""
+    """PocketSphinx: older and weaker than neural recognisers, useful as a second system to compare with Moonshine."""
 
     label: ClassVar[str] = "pocketsphinx"
     engine: ClassVar[str] = "PocketSphinxEngine"

@@ -1,6 +1,6 @@
 """Renderer: draws the text of the prompt with Pillow.
 
-A baseline, not a model: no image generator can write more legibly.
+It is a baseline, not a model: an image generator cannot write more legibly than this.
 """
 
 import re

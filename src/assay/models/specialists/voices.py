@@ -1,12 +1,13 @@
 """Speech synthesisers: eSpeak NG from its wheel, and Flite and Festival where they are installed.
 
-eSpeak NG is rule-based, fast and robotic, and speaks many languages. The library in the wheel `espeakng-loader` is
-under GPL-3: users install it themselves as an extra, and assay ships nothing of it. Its voice has a flutter that
-continues from sentence to sentence and cannot be reset. To make sentences independent, the library is opened again
-for each one (15 ms), one at a time in the whole process.
+eSpeak NG is rule-based, fast and robotic, and speaks many languages. The library in the
+wheel `espeakng-loader` is under GPL-3: users install it themselves as an extra, and
+assay does not contain it. Its voice has a flutter that continues from sentence to
+sentence and cannot be reset. So that sentences do not influence each other, the library
+is opened again for each one (15 ms), one at a time in the whole process.
 
-Flite and Festival are packaged by Debian, and used if they are installed. Both read the text from a file, so that no
-text can be taken for an option.
+Flite and Festival are packaged by Debian, and used if they are installed. Both read the
+text from a file, so that no text can be taken for an option.
 """
 
 import ctypes
@@ -159,7 +160,7 @@ TEXT, SPEECH = "text.txt", "speech.wav"
 
 @dataclass
 class Program(Specialist):
-    """A speech synthesiser that runs as a program, which reads a text file and writes an audio file."""
+    """A speech synthesiser that runs as an external program. It reads a text file and writes an audio file."""
 
     abilities = SPEAKS
     program: ClassVar[str]
@@ -167,7 +168,7 @@ class Program(Specialist):
     named_by: ClassVar[str]
     """The program whose `--version` output gives the version."""
     arguments: ClassVar[tuple[str, ...]]
-    """Return the program's command-line arguments, with the text file to read and the audio file to write."""
+    """The program's command-line arguments: the voice as `{}`, the text file to read and the audio file to write."""
     voice: str
 
     def __post_init__(self) -> None:

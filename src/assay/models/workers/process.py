@@ -28,7 +28,7 @@ LONGEST_REPLY = 64 * 1024 * 1024
 
 
 class WorkerGone(ModelError):
-    """Raised if the process ended, or wrote something other than a reply. A new process may work."""
+    """Raised if the worker process has ended, or wrote something that is not a reply. A restart may help."""
 
 
 class WorkerHung(ModelError):
@@ -36,7 +36,7 @@ class WorkerHung(ModelError):
 
 
 class WorkerUnfit(ModelError):
-    """Raised if the process did not start, or its class could not be built, so that another attempt would also fail."""
+    """Raised if the worker process cannot start or cannot build its class. Another attempt would also fail."""
 
 
 class WorkerProcess:
@@ -138,7 +138,7 @@ class WorkerProcess:
         return reply
 
     def is_well(self) -> bool:
-        """Return True if the process answers a ping. Otherwise end the process and return False."""
+        """Return True if the process replies to a ping. If it does not, end it and return False."""
         if self._process is None or self._process.poll() is not None:
             return False
         try:
@@ -172,7 +172,7 @@ class WorkerProcess:
                     pipe.close()
 
     def last_words(self) -> str:
-        """Return the last line of the process's stderr, as the end of an error message; empty if there is none."""
+        """Return the last stderr line of the process, to append to an error message; empty if there is none."""
         lines = [line for line in list(self._last_words) if line.strip()]
         if lines:
             return f"; its last words: {lines[-1].strip()[:300]}"
@@ -257,7 +257,7 @@ class WorkerProcess:
 
 
 def own_environment(further: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a worker: that of this process without its Python settings, plus `further`."""
+    """Return the environment variables of a worker: this process's, excluding Python settings, plus `further`."""
     environment = {}
     for name, value in os.environ.items():
         if not name.startswith(("PYTHON", "VIRTUAL_ENV")):

@@ -1,4 +1,4 @@
-"""Read a worker's class and imports from its file without running it, since its libraries are installed elsewhere."""
+"""Read a worker's class and imports from its file without running the file, whose libraries may be missing here."""
 
 import ast
 import json
@@ -57,9 +57,7 @@ def shipped_names() -> list[str]:
 
 
 def find_worker(name: str) -> WorkerSource:
-    """Return the class for a name: `detector`, `file.py:Class`, or `file.py` with a
-    single class that has `answer`.
-    """
+    """Find a worker's class by name: `detector`, `file.py:Class`, or `file.py` if only one class has `answer`."""
     if not is_reference(name):
         if name not in shipped_names():
             hint = f"shipped: {', '.join(shipped_names())}; your own is worker/FILE.py:Class"
@@ -132,8 +130,9 @@ def _method(
 
 
 def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]]:
-    """Return the names of a class's options, from its constructor or dataclass fields,
-    and of those without a default.
+    """Return the names of a class's options (None: any), and which of them have no default.
+
+    They are read from the constructor or the dataclass fields.
     """
     constructor = _method(node, "__init__")
     if constructor is not None:

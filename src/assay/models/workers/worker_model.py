@@ -1,11 +1,13 @@
 """A scorer worker: a class in a separate process and environment, called like a model and answering with JSON.
 
-`worker/detector` is a shipped worker, `worker/FILE.py:Class` a class of your own. The process starts with the first
-request that neither the journal nor the cache can answer. It is pinged after a pause, restarted once if it dies, and
-killed if it hangs. A worker accepts the options of its class and these: `python`, the interpreter of the environment
-with its libraries; `env`, further environment variables; `seconds`, the time limit of an answer; `start_seconds`, the
-time limit of loading; `memory_gib`, the limit of its address space, beyond which a request fails (no limit by
-default, because CUDA reserves more than it uses).
+`worker/detector` is a shipped worker, `worker/FILE.py:Class` a class of your own. The
+process starts when a request is neither in the journal nor in the cache. It is pinged
+after a pause, restarted once if it dies, and killed if it hangs. A worker accepts the
+options of its class and these: `python`, the interpreter of the environment with its
+libraries; `env`, further environment variables; `seconds`, the time limit of an answer;
+`start_seconds`, the time limit of loading; `memory_gib`, the limit of its address
+space, beyond which a request fails (no limit by default, because CUDA reserves more
+than it uses).
 """
 
 import base64
@@ -42,7 +44,7 @@ UNKEYED = ("device", "batch_size")
 
 
 class Worker:
-    """A worker as a model, which sends each request to the worker process and returns the reply."""
+    """The model interface of a worker: sends each request to the worker process and returns the reply."""
 
     reference: ClassVar[str] = "name"
 
@@ -131,7 +133,7 @@ class Worker:
             )
 
     def load(self) -> None:
-        """Start the process. Called for a worker that is used directly as a model."""
+        """Start the process before the first request."""
         with self._turn:
             self._ready()
 
@@ -214,7 +216,10 @@ class Worker:
 
 
 def as_message(request: Request) -> dict[str, Any]:
-    """Return a request as a line of the protocol. A medium is sent by path if it is a file, or else by its bytes."""
+    """Return a request as a line for the worker process.
+
+    A medium is sent as a path if it is a file, otherwise as its bytes.
+    """
     turns = [
         {"role": message.role, "content": [_plain(part) for part in message.parts]}
         for message in request.messages
@@ -258,8 +263,8 @@ def _plain(part: Part) -> dict[str, Any]:
 
 
 def _on_disk(value: object) -> Path | None:
-    """Return the existing file or folder that an option names, such as
-    `model=weights/`; None for `model=org/name`.
+    """Return the file or folder in an option's value, such as `weights/`; None if it
+    does not exist, as for `org/name`.
     """
     if not isinstance(value, str) or not value:
         return None

@@ -1,10 +1,10 @@
 """Answer requests from the journal, the cache or the model, and write each answer to disk.
 
-The requests of rows, drivers and judges are all answered here. It searches the journal
-by sample and epoch, then by request key, then the cache that runs share. If none of
-them has the answer, it asks the model through a scheduler or replicas. Each answer is
-written to disk before it is judged. Tokens, notes and failures are counted here, so
-that all three callers are counted in the same way.
+The requests of rows, drivers and judges are all answered here. The journal is searched
+by sample and epoch, then by request key; after it, the cache that runs share. If
+neither has the answer, the request goes to the model through a scheduler or replicas.
+Each answer is written to disk before it is scored. Tokens, notes and failures are
+counted here, so that all three callers are counted in the same way.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,14 +34,14 @@ from ..events import TaskProgress
 from .work import Answers, Job
 
 Stored = Sequence[Answered | None]
-"""The journal's answers for one sample and epoch, by round; None for a round without an answer."""
+"""The journal's answers for one sample and epoch, one entry per round. None means that the round has no answer."""
 
 
 @dataclass(eq=False)
 class Asking:
-    """The requests of one task to one model: known answers, new requests, and the counts of both.
+    """The requests of one task to one model: finds known answers, writes new ones, and counts both.
 
-    It is also a `Sink` that writes and counts answers, and does not score them.
+    It can be used as a `Sink` that stores answers without scoring them.
     """
 
     task: str
@@ -52,26 +52,26 @@ class Asking:
     cache: ResponseCache | None = None
     """The response cache that several runs share."""
     budget: ErrorBudget | None = None
-    """The error budget.
+    """Stops the run after too many failures. If it is None, failures do not stop the run.
 
-    Without one, failures do not stop the run. A helper shares budget and progress with its task.
+    A helper model uses the same budget and progress as its task.
     """
     role: str = ""
     """The role of a helper model, such as `judge`; empty for the model that is evaluated."""
     may_ask: bool = True
-    """False if the model must not be called, so that a failure in an earlier run is used as the answer."""
+    """False if the model must not be called. A failure from an earlier run is then used as the answer."""
     spending: SpendingLimit | None = None
     """The limit set by `--budget`; None if there is none."""
     prices: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """The prices of a million tokens of this model."""
     remarks: Remarks = field(default_factory=Remarks)
-    """Notes on the answers, printed at the end of the run. Not used for helpers."""
+    """Collects notes on the answers, which are printed at the end of the run. Not used for helper models."""
     think_tags: ThinkTags = None
     """How reasoning is marked in the answers: see `think_tags_of`."""
     compares_questions: bool = field(default=False, init=False)
-    """True if an answer found by sample id is reused only if the sample's question is unchanged."""
+    """True to check that a sample's question is unchanged before an answer found by sample id is reused."""
     other_questions: int = field(default=0, init=False)
-    """Number of answers that were not reused because they belong to another question."""
+    """Number of stored answers that were not reused, because the question of their sample has changed."""
     tokens: dict[str, float] = field(default_factory=dict, init=False)
     """Tokens and cost reported by the backend, summed over the requests of this run."""
     request_count: int = field(default=0, init=False)
@@ -104,8 +104,9 @@ class Asking:
     ) -> Answered | None:
         """Return the journal's answer to a request, or None.
 
-        It is looked up by sample and epoch, or else by key, which also finds it if rows have moved or the model was
-        renamed. With `moves`, an answer that was found by its key is also written under its new sample or model.
+        The journal is searched by sample and epoch, then by key, because rows may have
+        moved or the model may have a new name. With `moves`, an answer found by key is
+        written again under the new sample or model.
         """
         if self.is_new:
             return None
@@ -134,7 +135,9 @@ class Asking:
         answer: Answered,
         build_prompt: Callable[[], Prompt],
     ) -> bool:
-        """Return True if the data changed and the answer belongs to an earlier version of the question."""
+        """Return True if a stored answer belongs to another question than the sample
+        has now, because the data changed.
+        """
         if not self.compares_questions:
             return False
         try:
@@ -206,7 +209,7 @@ class Asking:
             raise refused
 
     def judge(self, answers: Answers) -> None:
-        """Raise if an answer failed and the error budget is used up."""
+        """Raise if one of these answers is a failure and the error budget is used up."""
         if any(output.error is not None for _, output in answers):
             self.check()
 
@@ -250,7 +253,7 @@ class Asking:
             self.remarks.count(sample, job.epoch, job.round, output)
 
     def _copy(self, answer: Answered, job: Job) -> None:
-        """Write an answer of an earlier run to the journal again, under the current sample id and model name."""
+        """Write an answer of an earlier run to the journal again, with the sample id and model name of this run."""
         record = self.read(answer)
         moved = {"copied_from": {"model": record.model, "id": record.id}}
         self.writer.write(
@@ -274,9 +277,9 @@ class Asking:
 
     @cached_property
     def _failures(self) -> dict[str, Answered]:
-        """Return the failed requests of an earlier run by key.
+        """Return the earlier run's failed requests by key.
 
-        A run that must not call the model uses them as answers.
+        They serve as answers if the model must not be called.
         """
         rounds = (answer for stored in self.index.answers.values() for answer in stored)
         return {
@@ -291,10 +294,11 @@ def think_tags_of(
     model: Model,
     args: Mapping[str, Any],
 ) -> ThinkTags:
-    """Return how reasoning is marked in the answers of a model.
+    """Return how to recognise reasoning in a model's answers.
 
-    A task with the protocol of another system keeps the text as that system does. Otherwise the option `think_tags`
-    is used, or else the attribute of the model with the same name. If neither is set, all known forms are recognised.
+    A task with the protocol of another system treats reasoning as that system does.
+    Otherwise the option `think_tags` decides, or the model's attribute of this name if
+    the option is not set. If neither is set, all known forms are recognised.
     """
     if "@upstream" in protocol:
         return False

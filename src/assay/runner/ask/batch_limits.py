@@ -27,11 +27,11 @@ class BatchLimits:
 
     requests: int
     size: int
-    """Maximum size of one batch in bytes."""
+    """Size limit of a batch, in bytes."""
     poll: float = POLL_SECONDS
     """Seconds between two status checks of a batch, after the first minutes."""
     rounds: int = ROUNDS
-    """Maximum number of batches in which a failing request is included before it is sent alone."""
+    """Number of batches that may contain a request that keeps failing. After that, it is sent alone."""
     price: float | None = None
     """The price of a batch as a fraction of the normal price; None if unknown."""
 
@@ -162,7 +162,9 @@ def batch_notes(
     run: RunOptions,
     limits: BatchLimits,
 ) -> list[str]:
-    """Return notes for users before batches are sent: their price, and which features batches do not support."""
+    """Return notes to show before batches are sent: the price, and features of the
+    run that batches do not support.
+    """
     notes = []
     name = planned.model_name
     has_prices = all(run.model_args.get(price) is not None for price in PRICES)

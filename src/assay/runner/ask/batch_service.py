@@ -1,7 +1,7 @@
 """Create a batch, wait for it and download its results, despite failures of the network and the service.
 
-A batch is logged before it is sent. If it is unknown whether the service received it, it is looked up by its marker
-before it is sent again.
+A batch is logged before it is sent. If it is unclear whether the service received the
+batch, assay searches for its marker before sending it again.
 """
 
 import asyncio
@@ -30,9 +30,9 @@ from .work import Job
 LONGEST_SILENCE = 3600.0
 """Seconds for which failed calls to the service are retried. The batch continues meanwhile."""
 LOOKS = 3
-"""Number of times that the service's list of batches is read before a batch is assumed not to exist.
+"""Number of times to read the service's list of batches before assuming that a batch does not exist.
 
-The batch may appear in the list late.
+A new batch may appear in the list late.
 """
 SECONDS_BETWEEN_LOOKS = 2.0
 DOWNLOADS = 3
@@ -42,7 +42,7 @@ SLOWER = 1.5
 LONGEST_QUOTA_WAIT = 600.0
 MISSING = (404, 405, 501)
 UNSURE = frozenset({408, 409, 425})
-"""HTTP statuses below 500 after which the service may have created the batch anyway."""
+"""HTTP statuses below 500 that leave it unclear whether the service created the batch."""
 T = TypeVar("T")
 Say = Callable[[str], None]
 
@@ -69,11 +69,11 @@ class OpenBatch:
 
     logged: LoggedBatch
     jobs: dict[int, Job] = field(default_factory=dict)
-    """Jobs by the number of their request in the batch."""
+    """The waiting jobs, by the number of their request in the batch."""
     spare: dict[str, "deque[int]"] = field(default_factory=dict)
     """For a batch of an earlier run: numbers of the requests that no job has claimed yet, by request key."""
     candidates: list[str] = field(default_factory=list)
-    """Ids of the service's batches that may be this one, until it is identified."""
+    """Ids of batches at the service that may be this one, as long as it is not identified."""
     status: BatchStatus = field(default_factory=lambda: BatchStatus("running"))
     following: "asyncio.Task[BatchResults | None] | None" = None
 
@@ -88,7 +88,7 @@ class OpenBatch:
         return None
 
     def owns(self, replies: Sequence[BatchReply]) -> bool:
-        """Return True if the replies contain the marker of this batch."""
+        """Return True if the replies belong to this batch, according to the marker in their ids."""
         prefix = f"{self.logged.marker}-"
         return any(reply.custom_id.startswith(prefix) for reply in replies)
 
@@ -188,7 +188,10 @@ class BatchService:
                 self._raise(failure, status)
 
     async def _look_up(self, batch: OpenBatch) -> bool:
-        """Search for a batch that the service may have created. Return True if it, or a candidate, is found."""
+        """Search for a batch that the service may have created.
+
+        Return True if the batch, or several batches that it may be, were found.
+        """
         logged = batch.logged
         others = {other.batch_id for other in self.log.batches.values()}
         for look in range(LOOKS):
@@ -264,8 +267,10 @@ class BatchService:
             seconds = min(self.limits.poll, seconds * SLOWER)
 
     async def _after_refusal(self, batch: OpenBatch) -> None:
-        """Handle a batch that the service rejected as a whole. Wait if it may be sent
-        again later; raise otherwise.
+        """Handle a batch that the service rejected as a whole.
+
+        If too many requests are queued at the service, wait to send it again. Otherwise
+        raise.
         """
         status = batch.status
         why = status.why or "it gives no reason"
@@ -305,7 +310,7 @@ class BatchService:
     ) -> ModelError:
         """Return the error for a batch whose results the service has deleted.
 
-        Only the user can decide whether to pay for them again.
+        The user must decide whether to pay again for the same requests.
         """
         name = batch.logged.name
         return ModelError(

@@ -30,7 +30,7 @@ from .server_group import ServerGroup
 from .work import Answers, Job, Sink, Work
 
 AT_ONCE = 256
-"""Number of jobs to read, or answers to write, before other coroutines may run."""
+"""After this many jobs are read or answers written, other coroutines get a turn."""
 SETTLE_SECONDS = 2.0
 """Seconds to wait before sending a batch that is not full. Judges may finish meanwhile,
 so that more rows are read.
@@ -56,11 +56,11 @@ class BatchAsker:
     say: Callable[[str], None]
     """Function that shows a line to the user and adds it to the notes of the run."""
     whisper: Callable[[str], None]
-    """Function that shows the user a line that matters only during the run."""
+    """Function that shows the user a line during the run. The line is not added to the notes of the run."""
     prices: Mapping[str, Any]
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     window: int = DEFAULT_WINDOW
-    """Maximum number of requests that are sent alone at the same time."""
+    """Maximum number of requests in flight outside batches."""
     is_in_journal: Callable[[str], bool] = lambda key: False
     """Function that returns True if the journal has an answer for a request key."""
     is_async: bool = True
@@ -173,7 +173,10 @@ class BatchAsker:
         return bool(done)
 
     async def _take(self, job: Job) -> None:
-        """Assign a job to its request in a batch of an earlier run, or put it into the next batch."""
+        """Match a job with its request in a batch of an earlier run.
+
+        If there is none, put the job into the next batch.
+        """
         if not job.attempts:
             self._held += 1
             self.progress.meter.begun += 1
@@ -257,7 +260,10 @@ class BatchAsker:
             self._open.append(batch)
 
     async def _hand_on(self, work: Work, sink: Sink) -> bool:
-        """Pass on the answers that have arrived. Return True if there were any."""
+        """Read the results of finished batches and pass the answers to the sink.
+
+        Return True if there were any answers.
+        """
         self._show_progress()
         ended = [
             batch
@@ -306,9 +312,9 @@ class BatchAsker:
             self._raise_cancelled(batch, unanswered)
 
     def _sort(self, batch: OpenBatch, results: BatchResults) -> dict[int, BatchReply]:
-        """Return the replies of a batch by request number.
+        """Return the replies in a batch's results, by request number.
 
-        Tell the user about unusable and missing replies.
+        Report unusable and missing replies to the user.
         """
         replies: dict[int, BatchReply] = {}
         unknown = 0
@@ -341,7 +347,7 @@ class BatchAsker:
         batch: OpenBatch,
         replies: dict[int, BatchReply],
     ) -> None:
-        """Store the replies of an earlier run's batch for jobs whose rows are read later."""
+        """Store the replies to requests of an earlier run until the rows that they belong to are read."""
         for key, numbers in batch.spare.items():
             for number in numbers:
                 if number in replies:
@@ -438,9 +444,9 @@ class BatchAsker:
         )
 
     def _finish_adopted(self) -> None:
-        """Mark the batches of an earlier run as finished if their answers are in the journal.
+        """Mark batches of an earlier run as finished if the journal has all of their answers.
 
-        Print a note on the others.
+        Note the others for the user.
         """
         unread = {
             id(batch)
@@ -480,7 +486,7 @@ class BatchAsker:
 
 
 def _missing(batch: OpenBatch, number: int) -> BatchReply:
-    """Return a failure for a request that is missing in the results of its batch."""
+    """Return the failed reply for a request that has no result in its batch."""
     failure = HttpFailure("batch", "the results have no answer", retryable=True)
     return BatchReply(f"{batch.logged.marker}-{number}", failure=failure)
 
@@ -498,7 +504,7 @@ def _batch_counts(batches: Sequence[OpenBatch]) -> str:
 
 
 def _continues_line(batch: OpenBatch) -> str:
-    """Return a line for users: the service continues to work on a batch after the run has stopped."""
+    """Return a line to show when the run stops: the service continues to work on a batch."""
     total = len(batch.logged.keys)
     return (
         f"batch {batch.logged.name} continues at the service ({batch.status.done:,} of {total:,} done):"

@@ -1,8 +1,9 @@
-"""Call a model with as many requests as it takes at once, and return one output per request.
+"""Call a model with as many requests as it accepts at once, and return one output per request.
 
-An exception becomes the failure of one sample: a batch that raises is repeated in halves until the culprit is
-found. A request with a kind of media that the model does not accept fails without being sent. The plan checks only
-the first row, and a later one may have an image or audio.
+If a batch raises, it is split in halves until the failing request is found. Only this
+request gets a failed output. A request with a kind of media that the model does not
+accept fails without being sent: the check before the run covers only the first row, and
+a later one may have an image or audio.
 """
 
 import inspect
@@ -42,7 +43,7 @@ CLEAN_BATCHES = 32
 ENOUGH_TIMED = 32
 """Minimum number of timed requests before a model may be treated as instant."""
 MOST_WAITING = 0.75
-"""Largest share of a batch's duration that an instant model may spend waiting for the runner's thread.
+"""Largest fraction of a batch's duration that an instant model may spend waiting for CPU time.
 
 A model that calls a server waits longer than that.
 """
@@ -80,7 +81,7 @@ class BatchSize:
         fits: int,
         seconds: float,
     ) -> None:
-        """Adjust the batch size after a batch of `count` requests.
+        """Adjust the size of the next batch, after a batch of `count` requests took `seconds`.
 
         `fits` is the number of requests that fit into memory, or 0 if all of them did.
         """
@@ -97,8 +98,8 @@ class BatchSize:
     ) -> bool:
         """Return True if a model is so fast that calling it in a separate thread only costs time.
 
-        `worked` is its CPU time for the batch. Its wall-clock time may be longer, since the runner and other programs
-        keep it waiting.
+        `worked` is the model's CPU time for the batch, and `seconds` the wall time,
+        which includes waiting for other threads and programs.
         """
         if self.handover == LARGEST_HANDOVER:
             return True
@@ -110,7 +111,10 @@ class BatchSize:
         )
 
     def _learn_room(self, count: int, fits: int) -> None:
-        """Adjust the batch size to the free memory. `fits` is how many of `count` requests fit, or 0 if all did."""
+        """Adjust the batch size to the free memory.
+
+        `fits` is how many of `count` requests fitted, or 0 if all did.
+        """
         if fits:
             self._fits, self._too_large, self._clean = (
                 fits,
@@ -129,7 +133,7 @@ class BatchSize:
 
 
 def as_number(batch_size: int | str | None) -> int | None:
-    """Return the batch size if it is a number; None for `auto`, where the model determines it."""
+    """Return the batch size if it is a number. Return None for `auto`, which lets the model choose."""
     if isinstance(batch_size, int):
         return batch_size
     return None
@@ -165,7 +169,11 @@ def call_in_halves(
     model: Model,
     requests: Sequence[Request],
 ) -> tuple[list[Output], int]:
-    """Return the outputs, and the number of requests that fit into memory if the whole batch did not (else 0)."""
+    """Call the model, and split the batch in halves if it fails. Return the outputs,
+    and how many requests fit into memory.
+
+    The number is 0 if the whole batch fitted.
+    """
     refused = not_accepted(model, requests)
     if refused:
         return _call_accepted(model, requests, refused)
@@ -215,7 +223,7 @@ def _call_by_kind(
     requests: Sequence[Request],
     want_likelihoods: Sequence[bool],
 ) -> tuple[list[Output], int]:
-    """Call the model once for text and once for likelihoods, because a call may contain only one kind of request."""
+    """Call the model separately for text requests and for likelihood requests, because a call must not mix them."""
     pairs = list(zip(requests, want_likelihoods, strict=True))
     texts, text_fits = call_in_halves(
         model, [request for request, wants in pairs if not wants]
@@ -241,7 +249,7 @@ async def load_model(
     what: str,
     in_thread: Callable[[Callable[[], Any]], Awaitable[Any]],
 ) -> None:
-    """Load a model, if it has a `load` method. Errors name the model as `what`."""
+    """Load a model, if it has a `load` method. Error messages name the model as given in `what`."""
     load = getattr(model, "load", None)
     if load is None:
         return
@@ -409,9 +417,9 @@ def not_accepted(
 
 
 def _line(model: Model, kind: str) -> str:
-    """Return the error message for media of a kind that the model does not accept.
+    """Return the error message for a sample with media that the model does not accept.
 
-    It names no sample, so that equal failures are counted together.
+    The message contains no sample id, so that equal failures are counted together.
     """
     accepts = ", ".join(sorted(model.abilities.accepts))
     problem = f"the sample sends {kind} and the model accepts only {accepts}"

@@ -1,4 +1,4 @@
-"""The models of a run in memory: each is loaded once, and warns about how it renders the prompts of a task."""
+"""The models of a run in memory. Each is loaded once, and its prompts are checked before the first request."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ def _faults(planned: PlannedTask, request: Request) -> tuple[str, ...]:
 
 
 class Preflight:
-    """Checks the first prompt of a task × model before it is sent. Warnings do not stop the run."""
+    """Checks how the model renders the first prompt of a task × model. Warnings do not stop the run."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Preflight:
         self._has_looked = not hasattr(planned.model, "preflight")
 
     async def look(self, spread: Spread | None = None) -> None:
-        """Check the prompt of the first sample. If only replicas have loaded the model, the first replica checks it."""
+        """Check the prompt of the first sample. If only replicas have loaded the model, one of them checks it."""
         if self._has_looked:
             return
         try:
@@ -94,7 +94,7 @@ class Preflight:
             self._say(f"warning: {name}: {fault}{hint}")
 
     def _not_looked_at(self, error: Exception) -> None:
-        """Report that the prompts could not be checked."""
+        """Report that the prompts could not be checked, and why."""
         self._whisper(
             f"{self._planned.model_name}: the prompts of {self._planned.task.name} were not looked at: {error}"
         )
@@ -108,7 +108,7 @@ class LoadedModels:
     say: Say
     whisper: Say
     helpers: dict[str, Model] = field(default_factory=dict, init=False)
-    """Helper models by role. Later tasks reuse them."""
+    """Loaded helper models by role, which later tasks reuse."""
     _models: list[Model] = field(default_factory=list, init=False)
     _spread: Spread | None = field(default=None, init=False)
     """The replicas of the current model."""

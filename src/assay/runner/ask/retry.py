@@ -1,9 +1,11 @@
 """Retries: decide whether and when a failed request is sent again. No other module decides this.
 
-`ErrorInfo.retryable` marks failures that may be temporary. They are retried after exponential delays with full
-jitter; a sample that has an output is never sent again. Requests to a server share a `ServerQueue`, which limits how
-many are in flight (`limiter`) and notices a server that is gone (`outage`) or never gave a valid reply
-(`beginning`). Jobs of a batch are queued again after their delay (`schedule_retry`).
+`ErrorInfo.retryable` marks failures that may be temporary. Such requests are sent again
+after exponential delays with full jitter. A sample that has an output is never sent
+again. All requests to a server share a `ServerQueue`. It limits how many are in flight
+(`limiter`), and detects a server that has become unreachable (`outage`) or never gave a
+valid reply (`beginning`). For models that work in batches, failed jobs are queued again
+after their delay (`schedule_retry`).
 """
 
 import asyncio
@@ -36,7 +38,10 @@ PASSING = frozenset(
         "bad_response",
     }
 )
-"""Kinds of failures of a batch model that are retried here. The model itself has already retried all others."""
+"""Kinds of failures that are retried here for models that work in batches.
+
+Such models retry other kinds themselves.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class RetryPolicy:
     longest_wait: float = 600.0
     """The longest Retry-After delay, in seconds, that assay accepts from a server."""
     wrong_seconds: float = 30.0
-    """Seconds after which a server that has given only wrong replies is abandoned."""
+    """If a server gives only wrong replies for this many seconds, stop using it."""
 
     def allows(
         self,
@@ -69,8 +74,10 @@ class RetryPolicy:
         attempt: int,
         rng: random.Random,
     ) -> float:
-        """Return the seconds to wait before attempt number `attempt + 1`, at least as
-        long as the server requested.
+        """Return the seconds to wait before a retry. The delay grows with `attempt`.
+
+        If the server requested a delay, wait at least that long, but not much longer
+        than `longest_wait`.
         """
         jitter = rng.uniform(0, min(self.cap_seconds, self.base_seconds * 2**attempt))
         wait = requested_wait(error)
@@ -85,13 +92,13 @@ class Stopped(Exception):
 
 
 class Decision(Enum):
-    """The next step after one attempt."""
+    """What to do after an attempt: return the output, retry, or give up on the server."""
 
     RETURN = "return"
     """Return the output: an answer, or a failure that a retry would not change."""
     RETRY = "retry"
     GIVE_UP_ON_SERVER = "give up on server"
-    """Return the same failure for this and all other requests, because the server never gave a valid reply."""
+    """Give up on the server, which has never given a valid reply: all its requests get this failure."""
 
 
 @dataclass(slots=True, eq=False)
@@ -99,22 +106,22 @@ class RequestState:
     """The state of one request, from its first attempt to its last."""
 
     attempts: int = 0
-    """Number of failed attempts, without those during an outage."""
+    """Number of failed attempts, excluding attempts during an outage."""
     seconds: float = 0.0
-    """Seconds spent in attempts and between them, without waiting for a slot."""
+    """Seconds spent in attempts and in the delays between them. The wait for a free slot is not included."""
     sent_at: float = 0.0
     """Time at which the latest attempt was sent."""
     answers_before: int = -1
-    """Number of answers that the server had given when this request last failed; -1 before its first failure."""
+    """The server's count of answers at the time of this request's last failure; -1 if it has not failed yet."""
     fails_alone: bool = False
-    """True if the server answered other requests between this one's failures, so that this request is the cause."""
+    """True if the server answered other requests between two failures of this one. The request is then the cause."""
 
 
 class ServerQueue:
     """Sends requests to one server: limits how many are in flight, retries, and detects outages.
 
-    All requests to a server go through the same queue. If one request learns that the server is gone or throttling,
-    the others are protected.
+    All requests to a server go through the same queue. So when one request finds the
+    server unreachable or throttling, the others also wait.
     """
 
     def __init__(
@@ -150,8 +157,8 @@ class ServerQueue:
     ) -> Output:
         """Call `attempt` until it succeeds, fails for good, or the queue is stopped.
 
-        During an outage, return the last failure at once if `may_leave()` is True, because another server can be
-        tried.
+        During an outage, if `may_leave()` is True, return the last failure at once, so
+        that the caller can use another server.
         """
         request = RequestState()
         output = Output.failed("connection", "the server is gone", retryable=True)
@@ -178,9 +185,10 @@ class ServerQueue:
         request: RequestState,
         may_leave: Callable[[], bool],
     ) -> bool:
-        """Wait until the request may be sent.
+        """Wait until the request may be sent, and return True.
 
-        Return False if the queue was stopped, or if the request goes to another server.
+        Return False if the queue was stopped, or if the request should go to another
+        server.
         """
         while not self._over.is_set():
             probes = False
@@ -196,7 +204,9 @@ class ServerQueue:
         return False
 
     def _probes_now(self, request: RequestState) -> bool:
-        """Return True if a probe is due and this request, which was never sent, should be the probe."""
+        """Return True if a probe of the server is due and this request can be the
+        probe, as it was never sent before.
+        """
         return request.sent_at == 0.0 and self.is_probe_due(_now())
 
     async def _try_once(
@@ -219,7 +229,7 @@ class ServerQueue:
         request: RequestState,
         now: float,
     ) -> Decision:
-        """Return the next step after one attempt, and update the state of the server."""
+        """Return what to do after an attempt, and record the result in the state of the server."""
         error = output.error
         if error is None:
             self._record_answer(request, now)
@@ -271,7 +281,10 @@ class ServerQueue:
         return False
 
     async def _wait_before_retry(self, error: ErrorInfo, request: RequestState) -> None:
-        """Wait before the next attempt. During an outage, return at once, because `_wait_for_slot` will wait."""
+        """Wait before the next attempt of a request.
+
+        During an outage, return at once, because `_wait_for_slot` does the waiting.
+        """
         self._report(error)
         now = _now()
         remaining = self.beginning.left_of(error, now, requested_wait(error))
@@ -289,13 +302,13 @@ class ServerQueue:
         self.outage.end()
 
     def _last_output(self) -> Output:
-        """Return the final output for a server that was given up. Raise if the run was stopped."""
+        """Return the failure that all requests to an abandoned server get. If the run was stopped, raise instead."""
         if self._final_output is not None and not self._is_stopped:
             return self._final_output
         raise Stopped
 
     def _give_up(self, error: ErrorInfo, now: float) -> None:
-        """Give up the server: all requests get the same failure, because it never gave a valid reply."""
+        """Give up on the server, because it never gave a valid reply: all its requests get the same failure."""
         seconds = now - (self.beginning.since or now)
         problem, _, fix = error.message.partition("; fix: ")
         fix = fix or "check base_url, the name of the model and the server's own log"
@@ -332,7 +345,7 @@ def _now() -> float:
 
 
 def may_be_temporary(output: Output) -> bool:
-    """Return True if an output of a batch model is a failure that may be temporary."""
+    """Return True if an output is a failure that may be temporary. Used for models that work in batches."""
     return (
         output.error is not None
         and output.error.retryable
@@ -347,7 +360,7 @@ def schedule_retry(
     policy: RetryPolicy,
     rng: random.Random,
 ) -> bool:
-    """Queue a failed job of a batch model again if its failure may be temporary. Return True if so."""
+    """If the failure of a batch model's job may be temporary, queue the job again and return True."""
     error = output.error
     if error is None or not may_be_temporary(output):
         return False

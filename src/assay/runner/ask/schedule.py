@@ -1,9 +1,9 @@
 """The scheduler keeps one model busy.
 
-A model whose `generate` is a coroutine receives one request per call, with many calls
-at once. Any other model receives batches in a separate thread. A batch has the declared
-`batch_size`, or else as many requests as take about 20 ms, so that a killed run loses no
-more work than that. The next batch is prepared while the model works.
+A model whose `generate` is a coroutine gets one request per call, with many calls at
+once. Any other model gets batches in a separate thread. A batch has the declared
+`batch_size`. If none is declared, it takes about 20 ms, so that little work is lost if
+the run is killed. The next batch is prepared while the model works.
 """
 
 import asyncio
@@ -78,9 +78,10 @@ class Scheduler:
                 threads.close()
 
     def _workers(self, work: Work) -> int:
-        """Return the number of workers, one for each request that may be in flight, but at least two.
+        """Return the number of workers: one for each request that may be in flight, but at least two.
 
-        While the request of one worker waits for a retry, the other shows whether the server answers at all.
+        While the request of one worker waits for a retry, the other worker finds out
+        whether the server answers.
         """
         if self.is_async and not work.whole_dialogues:
             count = max(2, self.window)
@@ -93,10 +94,10 @@ class Scheduler:
     def ask_here(
         self, jobs: Sequence[Job]
     ) -> tuple[list[tuple[Job, Output]], list[Job]]:
-        """Send the first batch of these jobs to the model in the caller's thread.
+        """Call the model in this thread with the first batch of these jobs.
 
-        Return the finished jobs with their answers, and the jobs with possibly temporary failures, which `run`
-        retries.
+        Return the finished jobs with their answers, and the jobs with possibly
+        temporary failures, which `run` retries.
         """
         batch = jobs[: self.sizes.size()]
         outputs = self._timed_call([job.request for job in batch])

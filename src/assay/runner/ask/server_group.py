@@ -1,8 +1,9 @@
-"""Send each request to one of a model's servers: the one with the most free slots that is not gone.
+"""Send each request to one of a model's servers: the reachable one with the most free slots.
 
-Each server has a `ServerQueue` with its own limits, retries and outages. A request whose server is gone goes to
-another one. A lost server gets a single request whenever its next probe is due, so that it is used again once it is
-back. With a single server, requests go straight to its queue.
+Each server has a `ServerQueue` with its own limits, retries and outages. If a server
+becomes unreachable, its requests go to the others. It gets a single request whenever
+its next probe is due, so that it is used again once it is back. With a single server,
+requests go straight to its queue.
 """
 
 import asyncio
@@ -47,7 +48,7 @@ class ServerGroup:
             queue.stop()
 
     async def send(self, attempt: Attempt) -> Output:
-        """Send a request to a server, and to another one if that server cannot answer it."""
+        """Send a request to a server. If that server cannot answer it, try the others."""
         if len(self.queues) == 1:
             return await self.queues[0].send(lambda: attempt(self.servers[0]))
         tried: set[int] = set()

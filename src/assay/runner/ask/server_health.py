@@ -1,8 +1,8 @@
-"""The health of one server: requests in flight, a start without an answer, and outages.
+"""The health of one server: requests in flight, a start without valid answers, and outages.
 
-A server that never gives a valid answer is detected at the start of a run. A wrong address, a proxy's login page or a
-broken server shows within seconds, and minutes of retries do not help. A server that is slow, busy or still loading is
-given time.
+At the start of a run, a server may never give a valid answer: because of a wrong
+address, a proxy's login page or a broken server. This is detected within seconds, since
+retries would not help. A server that is slow, busy or still loading is given time.
 """
 
 import asyncio
@@ -15,17 +15,19 @@ from ...core import ErrorInfo
 SHRINK = 0.8
 GROW = 0.05
 EPISODE_SECONDS = 1.0
-"""Rate limits within this many seconds of each other are treated as one."""
+"""Several rate limits within this many seconds count as one."""
 CAUTIOUS_ROUNDS = 10
-"""Number of rounds without a refusal after which a refused limit is tried again."""
+"""Number of rounds without a rate limit after which the limiter again tries the limit that caused one."""
 
 
 @dataclass(slots=True)
 class Limiter:
     """Limits the requests in flight at one server: fewer after a rate limit, more after a round of successes.
 
-    A round is as many answers as may be in flight. The limit that the server refused is remembered and approached with
-    care, so that most of the time is spent just below it. It is forgotten once it was exceeded without a refusal.
+    A round is as many answers as may be in flight. The limiter remembers the limit at
+    which the server refused requests, and approaches it slowly, so that most of the
+    time is spent just below it. Once the limit is exceeded without a refusal, it is
+    forgotten.
     """
 
     ceiling: int
@@ -34,14 +36,14 @@ class Limiter:
     successes: int = 0
     shrunk_at: float = float("-inf")
     refused_at: int = 0
-    """The number of allowed requests at which the server last reported a rate limit; 0 if that is long ago."""
+    """The limit in force when the server last sent a rate limit; 0 if that is long ago."""
     limit_before_refusal: float = 0.0
-    """The number of allowed requests before the server refused the API key; 0 if it did not refuse it."""
+    """The limit before the server refused the API key; 0 unless the key is refused at the moment."""
     key_refused_at: float = 0.0
     slowed_at: float = float("-inf")
     """The time of the first timeout in the latest round of requests."""
     floor: float = 1.0
-    """The limit before the server refused the API key; 0 if it accepted the key."""
+    """Lower bound of the limit during the current round of timeouts: half of the limit before the round."""
     _waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -87,8 +89,8 @@ class Limiter:
             self._wake()
 
     def hold(self, now: float) -> None:
-        """Allow one request at a time after the server refused the API key, until
-        another reply shows whether the key works.
+        """Allow one request at a time, after the server refused the API key, until a
+        reply shows whether the key works.
         """
         if not self.limit_before_refusal:
             self.limit_before_refusal = self.limit
@@ -96,8 +98,9 @@ class Limiter:
             self.limit = 1.0
 
     def restore(self, started: float) -> None:
-        """Restore the limit after an answer to a request that was sent after the API
-        key was refused: the key works.
+        """If an answer shows that the API key works, restore the limit from before the key was refused.
+
+        Only an answer to a request that was sent after the refusal shows this.
         """
         if started > self.key_refused_at:
             self.limit = self.limit_before_refusal
@@ -114,9 +117,9 @@ class Limiter:
             self.limit = max(1.0, self.limit * SHRINK)
 
     def slowed(self, started: float, now: float) -> None:
-        """Lower the limit by one for each request that timed out, but by no more than half in one round.
+        """Lower the limit by one for each request that timed out, but at most by half within one round.
 
-        Requests that were sent before the first timeout belong to the same round.
+        Requests that were sent before the round's first timeout belong to the round.
         """
         self.successes = 0
         if self.limit_before_refusal:
@@ -135,16 +138,16 @@ class Limiter:
 
 
 WRONG = frozenset({"bad_response", "broken_reply", "http", "rate_limit"})
-"""Kinds of failure at the start of a run that do not go away with time.
+"""Kinds of failure that waiting does not cure, if they occur at the start of a run.
 
-Status 503, and 429 with Retry-After, are worth waiting for. A 429 without Retry-After may mean an exhausted quota as
-well as a busy server.
+Status 503, and 429 with Retry-After, are worth waiting for. A 429 without Retry-After
+may mean an exhausted quota as well as a busy server.
 """
 SHORTEST_WAIT = 1.0
 MOMENT = 1e-6
-"""Events due within this many seconds are handled immediately."""
+"""Tolerance in seconds: a probe that is due within this time is sent immediately."""
 SILENT_TRIES = 5
-"""Number of times that a request is tried after timeouts if the server has never sent anything."""
+"""If the server has never sent anything, a request that times out is tried this many times."""
 
 
 @dataclass(slots=True)
@@ -152,25 +155,27 @@ class Beginning:
     """Tracks a server's replies until its first valid answer."""
 
     seconds: float
-    """Seconds for which wrong replies are accepted before the server is given up."""
+    """How many seconds of wrong replies to tolerate before giving up on the server."""
     is_over: bool = False
     """True if the server has given a valid answer."""
     is_silent: bool = True
     """True as long as nothing has arrived from the server."""
     since: float | None = None
-    """The time of the first wrong reply; None if there was none, or if the server has been busy since."""
+    """Time of the first wrong reply; None if there was none, or if the server has
+    reported since then that it is busy.
+    """
     slowest: float = 0.0
     """Duration of the slowest wrong reply, in seconds."""
     _sent: dict[object, float] = field(default_factory=dict)
-    """The time at which each request in flight was sent."""
+    """When each request in flight was sent."""
 
     def sent(self, whose: object, now: float) -> None:
-        """Record the time at which the request `whose` was sent."""
+        """Record when a request was sent. `whose` identifies the request."""
         if not self.is_over:
             self._sent[whose] = now
 
     def left(self, whose: object) -> None:
-        """Remove the request `whose` from those in flight."""
+        """Remove a request from those in flight. `whose` identifies the request."""
         self._sent.pop(whose, None)
 
     def is_hopeless(
@@ -180,7 +185,7 @@ class Beginning:
         now: float,
         requested_wait: float,
     ) -> bool:
-        """Record a failed reply, or an answer if `error` is None. Return True if the server should be given up."""
+        """Record a wrong reply, or a valid answer if `error` is None. Return True to give up on the server."""
         if self.is_over:
             return False
         if error is None:
@@ -208,10 +213,9 @@ class Beginning:
         now: float,
         requested_wait: float,
     ) -> float:
-        """Return the seconds until a server with only wrong replies is given up, which is when the last attempt is
-        due.
+        """Return the seconds left until the server is given up for its wrong replies.
 
-        Return infinity for a server that is not about to be given up.
+        Return infinity if this is not about to happen.
         """
         if (
             self.is_over
@@ -224,8 +228,10 @@ class Beginning:
         return max(0.0, end - now)
 
     def _is_awaited(self, now: float) -> bool:
-        """Return True if a request has been in flight longer than any wrong reply took,
-        so it may get a valid answer.
+        """Return True if a request in flight may still get a valid answer.
+
+        This is assumed if it has been in flight longer than the slowest wrong reply
+        took.
         """
         longest = max(self.slowest, SHORTEST_WAIT)
         return any(now - sent > longest for sent in self._sent.values())
@@ -234,15 +240,15 @@ class Beginning:
 GONE = frozenset({"connection", "broken_reply", "http", "unavailable", "tls"})
 """Kinds of retryable failures that may mean that the server is unreachable."""
 ABOUT_THE_SERVER = frozenset({"connection", "broken_reply", "tls"})
-"""The kinds of failures in `GONE` that never depend on the request."""
+"""Kinds of failures in `GONE` that are always the server's fault, whatever the request."""
 MOST_LOST = 8
-"""Number of consecutive failures that mean an outage. Fewer are enough if fewer requests may be in flight."""
+"""This many consecutive failures count as an outage; fewer if fewer requests may be in flight."""
 LONGEST_PAUSE = 15.0
-"""Longest time between two probes of a server that is gone, in seconds."""
+"""Maximum seconds between two probes of an unreachable server."""
 LONGEST_OUTAGE = 600.0
-"""Seconds after which an outage makes requests fail instead of wait."""
+"""After this many seconds of an outage, waiting requests fail."""
 POLITENESS = 0.5
-"""Extra seconds before a request whose probe failed may probe again, so that other requests can probe."""
+"""Extra seconds that the last failed request waits before it probes, so that another request probes first."""
 
 
 def requested_wait(error: ErrorInfo) -> float:
@@ -257,8 +263,9 @@ def requested_wait(error: ErrorInfo) -> float:
 class Outage:
     """Detects outages of one server from its failures.
 
-    During an outage all requests wait except one, which probes the server now and then. The wait is not counted as
-    an attempt: otherwise a restart of some minutes would fail all requests in flight.
+    During an outage all requests wait, except one that probes the server from time to
+    time. Waiting does not count as an attempt: otherwise a server restart of some
+    minutes would make all requests in flight fail.
     """
 
     window: int
@@ -272,13 +279,15 @@ class Outage:
     look_at: float = 0.0
     """Time of the next probe."""
     not_before: float = 0.0
-    """Earliest time at which the server, by its own request, may be tried again."""
+    """Earliest time of the next attempt, as requested by the server."""
     loser: object = None
-    """The request that failed last. It waits longer before the next probe, so that another request makes it."""
+    """The request that failed last. It waits longer than the others, so that another request makes the next probe."""
     is_certain: bool = False
-    """True if several requests failed, or if one failed in a way that cannot depend on the request."""
+    """True if the failures prove an outage: several requests failed, or one failed
+    in a way that only a server can cause.
+    """
     has_ended: bool = False
-    """True if waiting requests may continue."""
+    """True once waiting requests may stop waiting."""
     _over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def end(self) -> None:
@@ -302,7 +311,7 @@ class Outage:
         whose: object = None,
         longest_wait: float = math.inf,
     ) -> None:
-        """Record an answer (`error` is None) or a failure of the request `whose`. Timeouts are ignored."""
+        """Record the result of a request: an answer (`error` is None) or a failure. Timeouts are ignored."""
         if error is not None and error.kind == "timeout":
             return
         if error is None or error.kind not in GONE or not error.retryable:
@@ -330,15 +339,20 @@ class Outage:
         self._over.clear()
 
     def _schedule_probe(self, server_wait: float, now: float) -> None:
-        """Set the time of the next probe: after half the duration of the outage, up to four times a minute."""
+        """Schedule the next probe after half of the outage's duration so far, but within 1 to 15 seconds.
+
+        A longer wait requested by the server has priority.
+        """
         half = (now - self.began) / 2
         pause = max(1.0, min(LONGEST_PAUSE, half))
         self.not_before = max(self.not_before, now + server_wait)
         self.look_at = max(now + pause, self.not_before)
 
     async def wait(self, whose: object = None) -> bool:
-        """Wait during an outage. Return True if the request should probe the server,
-        False once the outage is over.
+        """Wait during an outage.
+
+        Return True to probe the server with this request, or False when the outage is
+        over.
         """
         clock = asyncio.get_running_loop().time
         while self.is_on and not self.has_ended and not self.is_hopeless(clock()):

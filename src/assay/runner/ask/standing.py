@@ -1,8 +1,9 @@
-"""Send requests to a model for callers such as drivers and judges, rather than for the rows of a task.
+"""Send requests from callers such as drivers and judges, as opposed to the rows of a task.
 
-For a server, each call sends its requests separately, and all calls share one queue. A model that works in batches
-stays active between calls: requests that arrive while it works form the next batch, which makes a local judge fast.
-Replicas split the requests of one call evenly.
+To a server, the requests of each call are sent separately, and all calls share one
+queue. For a model that works in batches, requests that arrive while it works form the
+next batch, which makes a local judge fast. Replicas split the requests of one call
+evenly.
 """
 
 import asyncio
@@ -16,7 +17,10 @@ from .work import Answers, Asker, Job, JobQueue, Sink, Work
 
 
 class Standing:
-    """Sends the requests of many concurrent callers to one model. Each caller waits for its own answers."""
+    """Collects requests from many concurrent callers and sends them to one model.
+
+    Each caller gets its own answers.
+    """
 
     def __init__(
         self,
@@ -43,7 +47,7 @@ class Standing:
     ) -> list[Output]:
         """Return the answers in the order of the jobs, after `sink` has stored them.
 
-        Raise `Stopped` if some of them will not arrive.
+        Raise `Stopped` if an answer will not arrive.
         """
         if self.stopped:
             raise Stopped
@@ -71,12 +75,12 @@ class Standing:
             await asyncio.gather(self._running, return_exceptions=True)
 
     def keep(self, answers: Answers) -> None:
-        """Store answers, each through the sink of its call."""
+        """Write answers to disk, each in the way of the caller that requested it."""
         for call, answers_of_call in self._by_call(answers):
             call.keep(answers_of_call)
 
     def judge(self, answers: Answers) -> None:
-        """Judge answers through the sinks of their calls, and wake the calls whose answers are complete."""
+        """Let each caller's sink score or count its answers, and finish the calls that now have all their answers."""
         for call, answers_of_call in self._by_call(answers):
             call.judge(answers_of_call)
             for job, _ in answers_of_call:
@@ -106,7 +110,7 @@ class Standing:
         jobs: Sequence[Job],
         call: "_Call",
     ) -> None:
-        """Add jobs to those of the running asker, and wait until they are answered or the asker ends."""
+        """Add jobs to the batches of the running asker. Wait until they are answered, or until the asker ends."""
         running, work = self._start()
         call.lacking = len(jobs)
         call.done = asyncio.get_running_loop().create_future()
@@ -120,9 +124,9 @@ class Standing:
             running.result()  # raises the error that ended it
 
     def _start(self) -> tuple["asyncio.Task[None]", Work]:
-        """Return the running asker task and its work.
+        """Return the running asyncio task that sends jobs, and its work.
 
-        If the task has ended, for example with its event loop, start another.
+        If the task has ended, for example with its event loop, start a new one.
         """
         running = self._running
         work = self._work
@@ -150,7 +154,7 @@ class Standing:
 
 
 class Unkept:
-    """A sink that discards answers, for models that are called outside a run."""
+    """An answer receiver that does nothing, for models that are called outside a run."""
 
     def keep(self, answers: Answers) -> None:
         """Do nothing."""
@@ -166,7 +170,7 @@ def _retrieve_error(running: "asyncio.Task[None]") -> None:
 
 
 class _Call:
-    """One call to `Standing.ask`, which passes answers to the caller's sink and stores them."""
+    """One call of `Standing.ask`: collects the answers for the caller, and passes them to the caller's sink."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -176,10 +180,10 @@ class _Call:
         self.done: asyncio.Future[None]
 
     def keep(self, answers: Answers) -> None:
-        """Store answers through the sink of the caller."""
+        """Write answers to disk through the caller's sink."""
         self._sink.keep(answers)
         self.outputs.update((id(job), output) for job, output in answers)
 
     def judge(self, answers: Answers) -> None:
-        """Judge answers through the sink of the caller."""
+        """Pass answers to the caller's sink for scoring, and store the outputs to return."""
         self._sink.judge(answers)

@@ -1,7 +1,8 @@
 """Threads for blocking user code: models, loading, slow scorers.
 
-They are daemons. A call in progress cannot be stopped, and a process that was told to end must not wait for it, as
-the interpreter would for the threads of `concurrent.futures`.
+They are daemon threads. A call in progress cannot be stopped, and when the process is
+told to end, it must not wait for the call. The interpreter waits for the threads of
+`concurrent.futures`.
 """
 
 import asyncio
@@ -16,9 +17,10 @@ T = TypeVar("T")
 
 
 class Results:
-    """The results of threads on their way to one event loop.
+    """Transfers the results of threads to one event loop.
 
-    To wake up a loop takes a system call, so all results that arrive until it wakes up share one.
+    Waking a loop takes a system call, so all results that arrive before it wakes up
+    share one call.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -32,7 +34,10 @@ class Results:
         value: T | None,
         error: BaseException | None = None,
     ) -> None:
-        """Set the result of a future, or its error, as soon as its loop wakes up."""
+        """Set the result of a future, or its error.
+
+        This happens in the future's event loop, when it next wakes up.
+        """
         with self._lock:
             is_first = not self._waiting
             self._waiting.append((future, value, error))

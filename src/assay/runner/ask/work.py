@@ -26,17 +26,21 @@ class Job:
     failed_at: float = 0.0
     """The time of the first failed attempt."""
     home: int = 0
-    """Number of the replica that must answer this job because it remembers the earlier rounds; 0 for any replica."""
+    """Number of the replica that remembers the earlier rounds and must answer this job; 0 if any replica can."""
     died_on: tuple[int, ...] = ()
     """Numbers of the replicas that died on this job."""
     judged: tuple[str, int] | None = None
-    """For a request to a helper model: the sample and epoch whose score needs the answer, or else None."""
+    """For a request to a judge or other helper: the (sample id, epoch) whose score
+    needs the answer; otherwise None.
+    """
     notes: Mapping[str, Any] | None = None
     """Notes to add to the details of the answer, such as parts removed from the prompt."""
     offset: int = 0
-    """Offset of the answer's line in the journal, once the line is written."""
+    """Byte offset of the answer in the journal, set when the answer is written."""
     known_messages: int = 0
-    """Number of messages left out of this record, because the journal's record of the previous round has them."""
+    """Number of messages at the start of the prompt that the journal already has in
+    the line of the previous round.
+    """
 
 
 class JobQueue(deque[Job]):
@@ -53,8 +57,8 @@ class JobQueue(deque[Job]):
 class Work:
     """Jobs still to do: next rounds of dialogues first, then the rows in order.
 
-    `job_of` turns a row into a job, or returns None if the row needs no request. No row is read while
-    `is_behind` returns True, because scoring must catch up first.
+    `job_of` turns a row into a job, or returns None if the row needs no request. While
+    `is_behind` returns True, no row is read, so that scoring can catch up.
     """
 
     def __init__(
@@ -93,9 +97,7 @@ class Work:
         most: int,
         with_media: int | None = None,
     ) -> list[Job]:
-        """Return up to `most` jobs, or up to `with_media` if they have media; empty if
-        there are none at the moment.
-        """
+        """Return up to `most` jobs, or up to `with_media` if any has media; an empty list if none is ready."""
         if self.stopped or self._must_wait():
             return []
         jobs: list[Job] = []
@@ -112,7 +114,7 @@ class Work:
         return jobs
 
     def has_jobs(self) -> bool:
-        """Return True if there is a job at the moment. Rows are read until one needs a request."""
+        """Return True if a job is ready. Rows are read until one needs a request."""
         if not self._ready:
             first = self._next_of_rows()
             if first is not None:
@@ -141,11 +143,11 @@ class Work:
         return None
 
     def _must_wait(self) -> bool:
-        """Return True if a dialogue must end before the next sample may begin."""
+        """Return True if no job may be taken until the current dialogue has ended."""
         return self._is_talking and self.in_flight > 0
 
     def rest(self) -> Iterator[Any]:
-        """Return an iterator over the rows that were unread when the work was stopped."""
+        """Return the rows that have not been read yet, and let no more jobs be made from them."""
         self._is_exhausted = True
         return self._rows
 
@@ -164,7 +166,7 @@ class Work:
         self._changed.set()
 
     def hold(self) -> None:
-        """Count work other than a request as in flight, such as the tool calls of a sample.
+        """Count work such as a sample's tool calls as if it were a request in flight.
 
         Call `finished` when it ends.
         """
@@ -208,19 +210,19 @@ Answers = Sequence[tuple[Job, Output]]
 
 
 class Asker(Protocol):
-    """Sends jobs to a model: a scheduler for a single model, or a spread for its replicas."""
+    """Sends jobs to a model. A scheduler does this for a single model, a spread for several replicas."""
 
     is_async: bool
-    """True if the asker can have many requests in flight at once, as at an endpoint."""
+    """True if many requests can be in flight at once, as at an endpoint."""
 
     async def run(self, work: Work, sink: "Sink") -> None: ...
 
 
 class Sink(Protocol):
-    """Receives the answers to jobs."""
+    """Receives the answers to jobs, to store and then score them."""
 
     def keep(self, answers: Answers) -> None:
-        """Write answers to disk. Called before the model gets more requests."""
+        """Write answers to disk. Called before the next requests are sent."""
 
     def judge(self, answers: Answers) -> None:
-        """Score answers, and queue the next rounds of dialogues. Called while the model works on other jobs."""
+        """Score answers, and queue the next rounds of dialogues. Called while the model works on other requests."""

@@ -9,20 +9,20 @@ from ...core import ErrorBudgetExceeded, ErrorInfo, UsageError
 from ...core.output import MISSING
 
 SMALLEST_BASE = 100
-"""Minimum number of samples for which failures are measured as a share: two failures of ten do not stop a run."""
+"""Runs with fewer samples are not stopped for their share of failures: two failures of ten are no reason."""
 AUTH_ERRORS = 3
 ALIKE_ERRORS = 3
-"""Number of calls that must fail in the same way before the first answer to stop the run."""
+"""If this many calls fail in the same way before the first answer, the run stops."""
 HOPELESS = frozenset(
     {"http", "exception", "quota", "tls", "bad_response", "connection"}
 )
-"""Kinds of failure that further calls cannot change, if they are not retryable."""
+"""Kinds of failure that stay the same however often the call is repeated, unless marked as retryable."""
 _CODE_LINE = re.compile(r"\([^()]+:\d+\)$")
 """Matches the file and line of an exception at the end of its message: `(model.py:12)`."""
 _VARIABLE = re.compile(r"[0-9a-f]{8,}|\d+")
 """Matches numbers and ids, which differ between messages about the same fault."""
 GIVEN_UP = "wrong_replies"
-"""The kind of failure that all requests get once a server is given up."""
+"""The kind of failure that a request gets if assay has given up on its server."""
 NOT_COUNTED = frozenset({"data", MISSING})
 """Kinds of failure that are not caused by the infrastructure."""
 
@@ -80,7 +80,10 @@ class ErrorBudget:
             self._most = int(number)
 
     def note_earlier_answers(self, whose: str = "") -> None:
-        """Record that a model, or the helper in the role `whose`, gave answers in an earlier run."""
+        """Record that a model gave answers in an earlier run.
+
+        `whose` is the role of a helper model, otherwise empty.
+        """
         self._answering.add(whose)
 
     def note(
@@ -90,10 +93,11 @@ class ErrorBudget:
         sample: tuple[str, int] | None = None,
         expected: int | None = None,
     ) -> None:
-        """Count the result of one request to the model, or to the helper in the role `whose`.
+        """Count the result of one request; raise if the run must stop.
 
-        `error` is None for an answer. Several failures of helpers for one `sample` are one
-        error. `expected` is the number of samples. Raise if the run must stop.
+        `error` is None for an answer. `whose` is the role of a helper model, otherwise
+        empty. Several failures of helpers for one `sample` count as one error.
+        `expected` is the number of samples.
         """
         if error is None:
             self._auth_in_a_row[whose] = 0  # the key works
@@ -112,9 +116,10 @@ class ErrorBudget:
         fault: str,
         expected: int | None,
     ) -> None:
-        """Record the success or failure of a scorer; `fault` is its error message, or empty.
+        """Record whether a scorer succeeded; `fault` is the message of its error, or empty.
 
-        Raise if all its first scores failed at one line of a user's file, because the others would also fail there.
+        Raise if all its first scores failed at one line of a user's file, because later
+        ones would fail there too.
         """
         if self._share is None or scorer in self._scoring:
             return
@@ -216,7 +221,7 @@ class ErrorBudget:
 
 
 def _signature(error: ErrorInfo) -> str:
-    """Return a text shared by failures with the same cause: the line of code, or the message without its numbers."""
+    """Return a text that is equal for failures with the same cause: a line of code, or a message without numbers."""
     line = _CODE_LINE.search(error.message)
     if error.kind == "exception" and line is not None:
         return line[0]
@@ -224,7 +229,7 @@ def _signature(error: ErrorInfo) -> str:
 
 
 def _usual_fix(error: ErrorInfo) -> str:
-    """Return the likely fix for a failure whose message does not name one."""
+    """Return advice for a failure whose own message contains none."""
     line = _CODE_LINE.search(error.message)
     if error.kind == "exception" and line is not None:
         return f"correct {line[0].strip('()')}"

@@ -1,9 +1,11 @@
 """Leaked targets: a target that occurs literally in its prompt.
 
-A model that repeats the prompt would seem perfect. A transcript in the prompt of a recording is never intended: such
-a task is refused, and a later sample with this fault is a data error. In other tasks it may be intended, for example
-if the answer is a sentence of a passage; it is counted and reported. Only long targets are searched for, since labels
-and short answers occur in many questions. A short target is reported only if it is a whole message, and is neither a
+A model that repeats such a prompt would seem perfect. If the prompt of a recording
+contains the transcript, the task is refused before the run; if this happens only in a
+later sample, that sample is a data error. In other tasks a leak may be intended, for
+example if the answer is a sentence of a passage, so it is only counted and reported.
+Only long targets are searched for, because labels and short answers occur in many
+questions. A short target is reported only if it is a whole message, and is neither a
 number nor a single character.
 """
 
@@ -88,7 +90,8 @@ def is_leak(
     *,
     fold: bool = False,
 ) -> bool:
-    """Return True if a target occurs in its prompt and the task does not require that.
+    """Return True if a prompt contains its target although the task does not require this.
+
     With `fold`, case is ignored.
     """
     target = sample.target
@@ -111,10 +114,7 @@ def _tells(
     prompt: Prompt,
     fold: bool,
 ) -> bool:
-    """Return True if a message of the prompt reveals the target.
-
-    Few-shot examples are not searched.
-    """
+    """Return True if a message of the prompt contains the target. Few-shot examples are not searched."""
     target_text = target.strip()
     words = target_text.count(" ")
     is_long = len(target_text) >= LONG_WORD or words >= FEW_WORDS - 1
@@ -163,7 +163,10 @@ def is_whole(wanted: str, text: str) -> bool:
 
 
 def _are_joined(neighbour: str, edge: str) -> bool:
-    """Return True if the character next to a match continues its word. CJK characters never do."""
+    """Return True if `neighbour`, the character next to a match, belongs to the same word.
+
+    CJK characters never do.
+    """
     if not neighbour or neighbour >= "\u2e80":
         return False
     return (neighbour + edge).isalnum()

@@ -29,21 +29,21 @@ from .spelling import Spelling
 AnswerKey = tuple[str, int, int]
 """Identifies an answer: the id of its sample, epoch and round."""
 LEAST_SAME_ANSWERS = 10
-"""Minimum number of samples for which identical answers cannot be a coincidence."""
+"""With fewer samples, identical answers may be a coincidence and are not reported."""
 LEAST_EMPTY_ANSWERS = 2
-"""Minimum number of samples for which a model that never answers is reported."""
+"""With fewer samples, a model that never answers is not reported."""
 LEAST_TARGETS = 5
-"""Minimum number of samples for which identical targets are reported."""
+"""With fewer samples, identical targets are not reported."""
 MOST_NOTES = 50
 """Maximum number of different notes that are counted for one task × model."""
 MOST_MARKS = 3
-"""Maximum number of notes about marks in answers that may enclose reasoning."""
+"""At most this many notes mention marks in answers that look like unknown reasoning marks."""
 NOTHING = frozenset({"", "null", "none"})
 """Texts that mean "no answer", in lower case and without quotes."""
 
 
 class Remarks:
-    """All notes about the answers: cuts, reasoning, leaked targets, missing media, identical answers, spelling."""
+    """Collects all notes about the answers of a task × model, from one counter per kind of note."""
 
     def __init__(
         self,
@@ -68,7 +68,10 @@ class Remarks:
         produces: Sequence[str],
         targets: "SameTargets | None" = None,
     ) -> "Remarks":
-        """Create the notes for the scorers of a task and the kinds of media that its answers should have."""
+        """Create the counters for a task with these scorers.
+
+        `produces` names the kinds of media that answers need.
+        """
         return cls(
             Leaks(scorings, produces),
             MissingKinds(produces),
@@ -102,7 +105,7 @@ class Remarks:
         answer: Answered,
         read: Callable[[Answered], Output],
     ) -> None:
-        """Count an answer in the journal. Its text is read only as long as all answers so far are equal."""
+        """Count an answer from the journal. Its text is only read while all answers so far are equal."""
         key = (sample.id, epoch, round)
         self._cuts.count_stored(key, answer)
         self._notes.count(key, answer.remarks.notes)
@@ -131,7 +134,7 @@ class Remarks:
 
     @property
     def reads_answers(self) -> bool:
-        """True as long as all answers so far are equal, so that the text of journaled answers must be read."""
+        """True while all answers so far are equal. The texts of journaled answers are needed only then."""
         return self._sameness.all_equal
 
     def to_plain(self) -> dict[str, int]:
@@ -335,7 +338,7 @@ class Sameness:
 
     @property
     def answers(self) -> int:
-        """The number of samples, if their answers are all the same and that is suspicious, or else 0."""
+        """Number of samples, if all answers are the same and there are enough to be suspicious; otherwise 0."""
         if not self.all_equal or self._first is None or self._is_explained_by_targets():
             return 0
         least = LEAST_SAME_ANSWERS if self._first else LEAST_EMPTY_ANSWERS
@@ -343,9 +346,9 @@ class Sameness:
         return count if count >= least else 0
 
     def _is_explained_by_targets(self) -> bool:
-        """Return True if all samples have the same target, so that the same answer may be right.
+        """Return True if all samples have the same target, so that the same answer to all may be right.
 
-        Empty answers are explained only by a target that means "no answer".
+        Empty answers may only be right if that target means "no answer".
         """
         if len(self._targets) != 1 or self._targets == {repr(None)}:
             return False
@@ -376,7 +379,7 @@ class Sameness:
 
 
 def _is_answer(output: Output) -> bool:
-    """Return True if an output is an answer in words, media or data."""
+    """Return True if an output is a real answer: no failure, no refusal, and not only files of an agent program."""
     if output.error is not None or not output.candidates:
         return False
     if output.stop_reason == "content_filter":
@@ -419,9 +422,10 @@ def _format_answer(output: Output) -> str:
 
 
 class SameTargets:
-    """Checks whether all samples of a task have the same target, so that one answer to everything scores 1.
+    """Checks whether all samples of a task have the same target, so that one constant answer would score 1.
 
-    `can_shuffle` says whether `--shuffle_choices` would be accepted for a sample.
+    `can_shuffle` returns True if `--shuffle_choices` works for a sample, so that the
+    note can suggest it.
     """
 
     def __init__(
@@ -462,7 +466,7 @@ class SameTargets:
 
 
 class MissingKinds:
-    """Counts answers without a required kind of medium, as from a model that never speaks or draws."""
+    """Counts answers that lack a required kind of medium, for example if a model never draws."""
 
     def __init__(self, produces: Sequence[str] = ("text",)) -> None:
         media = ("image", "audio", "video")
@@ -507,7 +511,7 @@ class ReplyNotes:
         key: AnswerKey,
         notes: object,
     ) -> None:
-        """Count the notes of one answer. Its details may contain anything."""
+        """Count the notes in the details of one answer. Values that are not a list of texts are ignored."""
         if not isinstance(notes, (list, tuple)):
             return
         for note in notes:

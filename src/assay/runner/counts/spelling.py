@@ -1,8 +1,10 @@
 """Count answers that differ from their target only in spelling, and targets that are lists written as text.
 
-Text scorers ignore only invisible characters (`scorers.plain_text`). If case, punctuation or the value of numbers
-decides between right and wrong, the notes of the run mention it. Scorers with an official rule, such as BLEU and
-ANLS, compare characters unchanged: the notes count answers in another Unicode form than their target.
+Text scorers ignore only invisible characters (`scorers.plain_text`). If case,
+punctuation or the form of a number decides between right and wrong, a note at the end
+of the run says so. Scorers with an official rule, such as BLEU and ANLS, compare
+characters unchanged. For these, answers in another Unicode form than their target are
+counted.
 """
 
 import ast
@@ -23,7 +25,7 @@ _TYPOGRAPHIC = str.maketrans("‘’‚“”„«»‐‑‒–—−", '\'\'\'
 
 
 class Spelling:
-    """Counts answers that are wrong only because of their spelling, for scorers that compare every character."""
+    """Counts answers that a scorer for exact text rejects only because of spelling, such as case or punctuation."""
 
     def __init__(self, scorings: Sequence[Scoring] = ()) -> None:
         names = [
@@ -59,7 +61,7 @@ class Spelling:
             self._count_equal(sample, output.text.strip())
 
     def _count_form(self, sample: Sample, answer: str) -> None:
-        """Count an answer in another Unicode form than its target."""
+        """Count an answer if it is in plain Unicode form and a target is not, or the reverse."""
         is_plain = plain_text(answer) == answer
         targets = accepted(sample)
         are_plain = all(plain_text(text) == text for text in targets)
@@ -85,7 +87,7 @@ class Spelling:
             self._loose += 1
 
     def count_target(self, sample: Sample) -> None:
-        """Count the target of a sample if it is a list written as text, or has reasoning before it."""
+        """Count a target that is a list written as text, or that has reasoning before the answer."""
         target = sample.target
         if isinstance(target, str) and without_reasoning(target) != target:
             self._reasoned_targets += 1

@@ -1,8 +1,9 @@
 """Tokens, seconds and cost, summed over all requests, and the limit that `--budget` sets.
 
-`--budget` limits the money, time or tokens that a run may spend before it sends no more requests. The spending of
-earlier sessions of a resumed run is included. If backends do not report the cost of an answer, the limit cannot be
-checked, and the run stops at its first answer rather than overspend.
+`--budget` limits the money, time or tokens of a run. Beyond it, no more requests are
+sent. If a run is resumed, the spending of its earlier sessions is included. If a
+backend does not report the cost of an answer, the limit cannot be checked, and the run
+stops at the first answer.
 """
 
 import math
@@ -17,7 +18,7 @@ from ...core.reasoning import THINK_TAGS, read_think_tags
 from ..events import TaskProgress
 
 PRICES = ("price_input", "price_output")
-"""Options for the price of a million tokens, used by the forecast of `--dry_run` and by the usage report."""
+"""Options for prices per million tokens. The forecast of `--dry_run` and the usage report use them."""
 COUNTED = ("input_tokens", "output_tokens", "cost")
 
 
@@ -73,10 +74,10 @@ def spent(usage: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def model_options(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options for the model, without those for the runner. Raise for invalid prices and think tags.
+    """Return the model's own options, excluding those that the runner handles: prices and `think_tags`.
 
-    Prices are for the forecast and the usage report. `think_tags` controls how the runner separates reasoning from
-    answers.
+    Raise if these are invalid. Prices are for the forecast and the usage report.
+    `think_tags` controls how the runner separates reasoning from answers.
     """
     read_think_tags(args.get(THINK_TAGS), "--model_args")
     for name in PRICES:
@@ -167,7 +168,7 @@ def _parse_amount(text: str) -> Allowance:
 
 
 class SpendingLimit:
-    """Adds up the spending for models and judges, and reports when a limit is reached."""
+    """Adds up the spending for models and judges, and reports when the first limit is reached."""
 
     def __init__(
         self,

@@ -1,8 +1,9 @@
 """The recording engine, for evaluators that call the model themselves.
 
-An evaluator may call `engine.generate([...])` at any time. Every call is stored as a request with a key: after a
-kill, finished prompts are not sent again, and the run can be scored again without the model. The k-th identical
-call has repeat index k, and replay follows that order.
+An evaluator may call `engine.generate([...])` at any time. Every call is stored as a
+request with a key, so finished prompts are not sent again after a kill, and the run can
+be scored again without the model. If the evaluator sends the same call several times,
+each gets a repeat index. Replay returns their answers in the same order.
 """
 
 import asyncio
@@ -69,7 +70,7 @@ class RecordingEngine:
     calls: int = field(default=0, init=False)
     """Number of prompts that the driver has sent, whether the journal or the model answered them."""
     failure: AssayError | None = field(default=None, init=False)
-    """Reason why the run cannot continue. Every later call raises it again, even if the driver swallowed it."""
+    """Error that stops the run. Every later call raises it again, even if the driver caught it."""
     stopped: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -123,7 +124,7 @@ class RecordingEngine:
             raise DriverStopped from None
 
     async def answer(self, job: Job) -> Output:
-        """Return the answer to one request. Called on the event loop. Raise an error if the run cannot continue."""
+        """Return the answer to one request. Called in the event loop. Raise if the run cannot continue."""
         if self.failure is not None:
             raise self.failure
         if self.stopped:
@@ -137,9 +138,10 @@ class RecordingEngine:
         return output
 
     def call_on_loop(self, function: Callable[[], T]) -> T:
-        """Call a function on the thread of the event loop, and return its value.
+        """Call a function in the thread of the event loop, and return its result.
 
-        In most programs that is the main thread, the only one in which code that sets alarms works.
+        In most programs this is the main thread, which is needed for code that sets
+        signal alarms.
         """
 
         async def call() -> T:
@@ -158,7 +160,7 @@ class RecordingEngine:
         order: int,
         **details: object,
     ) -> None:
-        """Count a row that the driver could not convert to a prompt. `assay show --failures` lists it."""
+        """Count a data row that the driver could not convert to a prompt. `assay show --failures` lists such rows."""
         name = self.planned.task.name
         model = self.planned.model_name
         if (id, 0) not in self.asking.index.scores.get(name, {}):
@@ -201,10 +203,10 @@ class RecordingEngine:
         await self._standing.close()
 
     def _batch_size(self) -> int | None:
-        """Return the user's batch size if the model declares a batch size above 1, or else None.
+        """Return the user's batch size if the model itself declares batches; otherwise None.
 
-        For other models, the user's option sets the batches of the driver's own loop. These models get batches so
-        small that a kill loses little work.
+        In the second case, the user's option applies to the batches of the driver's own
+        loop. The model is called with small batches, so that a kill loses little work.
         """
         declared = getattr(self.model, "batch_size", None)
         if declared is not None and declared > 1:
@@ -218,7 +220,7 @@ class RecordingEngine:
         ids: Sequence[str],
         targets: Sequence[Any],
     ) -> list[Job]:
-        """Return a job for each prompt. The k-th identical prompt gets repeat index k."""
+        """Return a job for each prompt. Identical prompts get the repeat indices 0, 1, 2, …."""
         hints = self.planned.task.hints
         key_of = self.asking.key_of
         with self._lock:
@@ -264,9 +266,9 @@ class RecordingEngine:
         repeat: int,
         key: str,
     ) -> int:
-        """Return a round number that no other prompt of the sample has.
+        """Return the round number to store a prompt's answer under, unique within its sample.
 
-        A later line in the journal replaces an earlier one with the same round.
+        Two journal lines with the same round would replace each other.
         """
         keys = self._rounds.get((name, repeat))
         if keys is None:
@@ -306,12 +308,12 @@ class RecordingEngine:
         return [outputs[index] for index in range(len(jobs))]
 
     async def _send(self, jobs: Sequence[Job]) -> dict[int, Output]:
-        """Send jobs to the model, and return the outputs by each job's `order`."""
+        """Send jobs to the model, and return the outputs by position (`job.order`)."""
         outputs = await self._standing.ask(jobs, self)
         return {job.order: output for job, output in zip(jobs, outputs, strict=True)}
 
     def _recalled(self, jobs: Sequence[Job]) -> tuple[dict[int, Output], list[Job]]:
-        """Return the known outputs by their jobs' `order`, and the jobs that must be sent."""
+        """Return the known outputs by position (`job.order`), and the jobs that must still be sent."""
         outputs: dict[int, Output] = {}
         unanswered = []
         for job in jobs:
@@ -372,7 +374,7 @@ class RecordingEngine:
                 self._note(job, output)
 
     def judge(self, answers: Answers) -> None:
-        """Raise if the error budget is used up. Scoring is left to the driver."""
+        """Raise if the error budget is used up. Answers are not scored here, because the driver scores them."""
         self.asking.judge(answers)
 
     def _note(self, job: Job, output: Output) -> None:
@@ -391,7 +393,7 @@ class RecordingEngine:
         id: str,
         message: str,
     ) -> None:
-        """Count an outcome on the progress display, and keep the first example of each."""
+        """Count an outcome for the progress display, and keep the message of its first sample."""
         self._progress.count(outcome)
         self._progress.first_errors.setdefault(outcome, f"{id}: {message}")
 
@@ -433,7 +435,10 @@ def _call(
     driver: Callable[[RecordingEngine], Any],
     engine: RecordingEngine,
 ) -> object:
-    """Call a driver. A coroutine runs in a new event loop, since its calls block."""
+    """Call a driver, which may be a coroutine.
+
+    A coroutine gets an event loop of its own, because its model calls block.
+    """
     returned = driver(engine)
     if inspect.isawaitable(returned):
         return asyncio.run(_awaited(returned))

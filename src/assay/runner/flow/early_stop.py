@@ -1,8 +1,9 @@
 """Early stopping: check the scores of a task × model as they arrive, until `--until` is reached.
 
-Samples are used in the order in which they were drawn. Each waits until all samples before it are judged, because
-quick answers arrive first and may be the easier ones. Scores of an earlier run in the folder are treated as if they
-arrived now.
+Samples count in the order in which they were drawn, not in the order of their answers:
+quick answers arrive first and may be the easier ones. So each sample waits until all
+samples before it have scores. Scores from an earlier run in the folder are treated as
+if they arrived now.
 """
 
 from collections.abc import Iterator, Mapping
@@ -53,7 +54,7 @@ class EarlyStop:
         """Reason why the rule cannot be applied; empty while it can."""
 
     def leave_out(self, sample: int) -> None:
-        """Mark a bad row, which has one score line and not one per epoch."""
+        """Mark a sample as a bad row. It has a single score line instead of one per epoch."""
         self._left_out.add(sample)
 
     def is_reached(self) -> bool:
@@ -79,9 +80,9 @@ class EarlyStop:
         return self._is_reached
 
     def notes(self, samples: int, *, is_whole: bool) -> Iterator[str]:
-        """Yield a note on whether the rule ended the run.
+        """Yield a note that tells whether the rule ended the run.
 
-        `is_whole` is False if an interruption or a budget ended the run.
+        `is_whole` is False if an interruption or a budget ended it.
         """
         name = self._planned.task.name
         rule = self._rule.text
@@ -99,7 +100,7 @@ class EarlyStop:
         return all(sample * epochs + epoch in self._pending for epoch in range(epochs))
 
     def _look(self) -> bool:
-        """Add the scores of newly completed samples, and return True if the rule now ends the run."""
+        """Add the scores of samples that are now complete. Return True if the rule ends the run with them."""
         records = list(self._writer.scores_at(self._ready))
         self._ready = []
         if not self._metric:
@@ -155,7 +156,9 @@ def _metric_of(
     records: list[ScoreRecord],
     scoring: Scoring,
 ) -> str:
-    """Return the metric for the rule: the one with the scorer's name, or else the first."""
+    """Return the name of the metric that the rule uses: the scorer's own, or the
+    first if none has the scorer's name.
+    """
     names = dict.fromkeys(name for record in records for name in record.values)
     if scoring.name in names or not names:
         return scoring.name

@@ -26,7 +26,7 @@ ROLE = "agent"
 
 @dataclass(eq=False)
 class RecordedConversations:
-    """Begins and records the conversations of an agent program with the model, for one task × model."""
+    """Starts the recorded conversations of an agent program with the model, one per sample of a task × model."""
 
     engine: RecordingEngine
     unmeasured: Unmeasured
@@ -54,7 +54,7 @@ class RecordedConversation:
     id: str
     epoch: int
     keys: list[str]
-    """Request keys of the exchanges by round. Exchanges of an earlier run come first."""
+    """Request keys of the exchanges, indexed by round. The exchanges of an earlier run come first."""
     unmeasured: Unmeasured
     used: Used = field(default_factory=Used)
     _times_sent: Counter[str] = field(default_factory=Counter)
@@ -79,7 +79,7 @@ class RecordedConversation:
         return number, output
 
     def _next_job(self, prompt: Prompt) -> Job:
-        """Return the job that sends a prompt, and record that prompt as the previous one of the next job."""
+        """Return the job that sends a prompt. Remember the prompt, to store only the new messages of the next one."""
         request = self._next_request(prompt)
         if request.key not in self.keys:
             self.keys.append(request.key)
@@ -96,9 +96,9 @@ class RecordedConversation:
         )
 
     def _next_request(self, prompt: Prompt) -> Request:
-        """Return the request that sends a prompt, and count the prompt as sent.
+        """Return the request for a prompt, and count how often the program has sent this prompt.
 
-        Its key depends on the sample, and on how often the program has sent this prompt before.
+        The key depends on this count and on the sample.
         """
         planned = self.engine.planned
         asking = self.engine.asking
@@ -127,9 +127,10 @@ class RecordedConversation:
         round_number: int,
         messages: tuple[Message, ...],
     ) -> int:
-        """Return how many messages the line of the previous round already has, so that they are not written again.
+        """Return how many leading messages the journal line of the previous round already contains.
 
-        It is 0 if this round does not directly follow the previous exchange, or does not continue its messages.
+        These are not written again. The number is 0 if this round does not directly
+        follow the previous exchange, or does not continue its messages.
         """
         if round_number != self._previous_round + 1:
             return 0

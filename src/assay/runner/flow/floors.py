@@ -1,11 +1,13 @@
 """Floors: the score of agents that do nothing, shown next to the score of the model.
 
-A task with tools is run once with `null`, which calls nothing, and once with `spam`, which calls each tool once. A
-task for an agent program is run with the program `null`, which ends at once. These runs are in the folder `floors` of
-the run, so that they are measured once, are resumed like any other, and can be inspected.
+A task with tools is run once with the agent `null`, which calls no tool, and once with
+`spam`, which calls each tool once. A task for an agent program is run with the program
+`null`, which ends at once. These runs are stored in the subfolder `floors`, so that
+floors are measured only once and can be resumed and inspected.
 
-A floor must cost nothing. So `brief_user` plays a simulated user, unless `--floors on` allows the real one, and a
-task that needs a judge or another model has no floor.
+A floor must cost nothing. A simulated user is therefore played by `brief_user`, unless
+`--floors on` allows the real one. A task that needs a judge or another model has no
+floor.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -58,14 +60,14 @@ def tasks_with_floors(
 
 
 def has_floor(planned: PlannedTask) -> bool:
-    """Return True if a task has tools or an agent program, and the agent is not itself a floor agent."""
+    """Return True if the task has tools or an agent program, and the agent of the run is not a floor agent itself."""
     if isinstance(planned.model, AgentModel):
         return not planned.model.program.is_built_in
     return planned.tools is not None and planned.model_name not in AGENTS
 
 
 def paid_roles(planned: PlannedTask) -> list[str]:
-    """Return the roles of helper models and services that would cost money in a floor run of this task."""
+    """Return the helper roles and services of a task that would cost money in a floor run."""
     roles: list[str] = []
     for scoring in planned.scorings:
         roles += scoring.roles
@@ -115,7 +117,7 @@ def floor_models(planned: PlannedTask) -> dict[str, Model]:
 
 
 def floor_options(run: RunOptions) -> RunOptions:
-    """Return the options for measuring floors: the same samples and limits, without model options."""
+    """Return the options for measuring floors: the run's samples and limits, but no options of the model."""
     judges: Mapping[str, str] = run.judges
     judge_args: Mapping[str, Any] = run.judge_args
     if run.floors != "on":
@@ -166,7 +168,7 @@ def with_floors(
     results: Sequence[Result],
     floors: Floors,
 ) -> list[Result]:
-    """Return the results with their floors, and with a flag if the floor is not exceeded."""
+    """Add the measured floors to the results, and a flag to each result that is not above its floor."""
     return [_with_floor(result, floors) for result in results]
 
 
@@ -187,7 +189,10 @@ def _with_floor(result: Result, floors: Floors) -> Result:
 
 
 def _reaches(result: Result, floor: float) -> bool:
-    """Return True unless a result is better than its floor, by its whole interval if it has one."""
+    """Return True if the result's interval, or its value if it has none, does not lie entirely above the floor.
+
+    For a metric where lower is better, it must lie below.
+    """
     if result.value is None:
         return False
     low, high = result.ci or (result.value, result.value)

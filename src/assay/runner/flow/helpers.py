@@ -1,6 +1,7 @@
 """Helper models that scorers call by role, such as judges and detectors.
 
-Their calls are requests like any other: they have keys, are stored in the journal, and are never repeated.
+Their calls are ordinary requests: they have keys, are stored in the journal, and are
+not sent twice.
 """
 
 import asyncio
@@ -36,7 +37,7 @@ from .verdicts import helper_calls, judged
 
 
 class Helper(GivenModel):
-    """One helper model of a task × model. Its answers are stored in the journal."""
+    """One helper model of a task × model, such as its judge. Its answers are stored in the journal."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class Helper(GivenModel):
 
     @property
     def is_served(self) -> bool:
-        """True if the model accepts many requests at once, as an endpoint does."""
+        """True if many requests can be sent at the same time, as to an endpoint."""
         return self._scheduler.is_async
 
     @property
@@ -96,9 +97,10 @@ class Helper(GivenModel):
         removed: Sequence[str],
         options: GenerateOptions | None,
     ) -> Job:
-        """Return the job for a question.
+        """Return the job for a question to the helper.
 
-        Its request key is also its sample id, so that equal questions are sent only once.
+        The request key is also used as the sample id, so that equal questions are sent
+        only once.
         """
         chosen = options or prompt.options or DEFAULT_OPTIONS
         key = self._asking.key_of(prompt, chosen, chosen.seed)
@@ -163,7 +165,7 @@ class Helpers:
     budget: ErrorBudget | None = None
     progress: TaskProgress = field(default_factory=lambda: TaskProgress("", ""))
     built_models: dict[str, Model] = field(default_factory=dict)
-    """The models by role, including those of earlier tasks, which are not loaded again."""
+    """The built models by role. Later tasks reuse them without loading them again."""
     spending: SpendingLimit | None = None
     _built: dict[str, Helper] = field(default_factory=dict, init=False)
     _all: list[Helper] = field(default_factory=list, init=False)
@@ -182,7 +184,9 @@ class Helpers:
         return ModelsByRole({role: self._built[role] for role in roles})
 
     def single(self) -> list[str]:
-        """Return a note for each helper in this process that has only one copy although the model has replicas."""
+        """Return a note for each helper that runs as a single copy in this process,
+        although the model has replicas.
+        """
         notes = []
         for role, helper in self._built.items():
             if not helper.is_served:
@@ -197,7 +201,8 @@ class Helpers:
         scorings: Sequence[Scoring],
         say: Callable[[str], None] | None = None,
     ) -> list[str]:
-        """Test whether each judge falls for canaries, answers that only ask for the top grade. Return notes by judge.
+        """Test whether each judge falls for canaries: made-up answers that ask for
+        the top grade. Return notes by judge.
 
         The calls are stored as `TASK#canary`.
         """
@@ -295,7 +300,7 @@ class Helpers:
             helper.stop()
 
     async def close(self, later: Collection[str] = ()) -> None:
-        """Send no more requests, and close all models except those for the roles in `later`."""
+        """Send no more requests. Close all models except those whose role is in `later`."""
         for helper in self._all:
             await helper.close()
         for role in [role for role in self.built_models if role not in later]:

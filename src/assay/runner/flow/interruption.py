@@ -11,7 +11,7 @@ from types import FrameType
 from ..ask.schedule import DRAIN_SECONDS
 
 ANSWERS_WITHIN = 1.0
-"""Seconds within which the event loop responds, unless a scorer or other user code blocks it."""
+"""If the event loop does not react within this many seconds, it counts as blocked by a scorer or other user code."""
 
 
 @contextlib.contextmanager
@@ -19,9 +19,10 @@ def interruptible(
     stop: Callable[[], None],
     stop_at_once: Callable[[], None],
 ) -> Iterator[None]:
-    """Call `stop` at the first signal. At the second one, or ten seconds later, cancel the run.
+    """Call `stop` at the first signal. Cancel the run at the second signal, or ten seconds later.
 
-    Code that still blocks the event loop then, such as a slow scorer, is ended by an exception.
+    Code that still blocks the event loop then, such as a slow scorer, is ended by an
+    exception.
     """
     interruption = _Interruption(stop, stop_at_once)
     interruption.begin()
@@ -91,7 +92,10 @@ class _Interruption:
         number: int,
         _frame: FrameType | None,
     ) -> None:
-        """Handle a signal in the main thread. If the running code blocks the event loop, raise an exception in it."""
+        """Handle a signal in the main thread.
+
+        If user code blocks the event loop there, raise an exception in this code.
+        """
         if not self._is_blocked:
             self._sent += 1
             if self._sent == 1:
@@ -122,7 +126,7 @@ class _Interruption:
                 signal.pthread_kill(threading.main_thread().ident or 0, number)
 
     def _loop_answers(self) -> bool:
-        """Return True if the event loop calls a function within `ANSWERS_WITHIN` seconds."""
+        """Return True if the event loop runs a callback within `ANSWERS_WITHIN` seconds."""
         answered = threading.Event()
         try:
             self._loop.call_soon_threadsafe(answered.set)

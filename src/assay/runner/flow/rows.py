@@ -1,8 +1,8 @@
-"""One task × model, from rows to scored records.
+"""Run one task × model, from rows of data to scored records.
 
 `TaskRun.rows` reads the data. `take` turns a row into a request, or scores the answer that is already in the journal.
-The scheduler sends the requests and returns their answers: `keep` writes them to disk, and `judge` scores them while
-the model works on the next requests.
+The scheduler sends the requests and passes their answers to `keep`, which writes them to disk, and to `judge`, which
+scores them while the model works on the next requests.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,13 +45,13 @@ class Row(NamedTuple):
     item: Sample | BadSample
     epoch: int
     order: int
-    """Position of this sample and epoch in the run."""
+    """Index of this sample and epoch in the order of the run."""
     number: int
-    """Number of this sample and epoch in the journal's index; -1 if the journal does not have it."""
+    """Index of this sample and epoch among those in the journal; -1 if the journal does not contain them."""
 
 
 class TaskRun:
-    """One task × model in progress, and the sink that receives its answers."""
+    """Runs one task on one model: makes the requests, and receives, stores and scores the answers."""
 
     def __init__(
         self,
@@ -103,13 +103,13 @@ class TaskRun:
         models: Mapping[str, Any],
         say: Callable[[str], None],
     ) -> None:
-        """Set up the task's tools, if it has any. `models` are the helpers of its tools, by role."""
+        """Set up the task's tools, if any. `models` maps roles to the helper models that these tools need."""
         tool_set = self.planned.tools
         if tool_set is not None:
             self.tool_rounds = ToolRounds(self, tool_set, models, say)
 
     def is_behind(self) -> bool:
-        """Return True if too many samples or scores are pending, so that no more rows should be read."""
+        """Return True if too many samples or scores are pending. No more rows should be read then."""
         if self.tool_rounds is not None and self.tool_rounds.is_behind():
             return True
         return self.verdicts.is_behind()
@@ -140,7 +140,10 @@ class TaskRun:
         work: Work,
         asker: Asker | None,
     ) -> None:
-        """Send requests and score answers until no rows are left. Without an asker, only wait for pending scores."""
+        """Send requests and score answers until no rows are left.
+
+        Without an `asker`, only wait for pending scores.
+        """
         self.work = work
         try:
             if asker is not None:
@@ -195,9 +198,9 @@ class TaskRun:
         self.planned.holds_more = count_in_journal < len(self._index.places)
 
     def take(self, row: Row) -> Job | None:
-        """Return the request for a row; None if no request must be sent.
+        """Return the job for a row; None if no request is needed.
 
-        A row that has an answer in the journal or the cache is counted and scored here. A bad row is counted as
+        If the journal or the cache has the answer, the row is counted and scored here. A bad row is counted as
         `data_error`.
         """
         item = row.item
@@ -215,7 +218,7 @@ class TaskRun:
         return self._job(sample, row.epoch, row.order)
 
     def _has_enough(self, position: int) -> bool:
-        """Return True if `--until` ends the run before this row, or ended the earlier run there."""
+        """Return True if the run ends before this row: `--until` is reached, now or in the earlier run."""
         if (
             self.early is not None
             and self.planned.counted_rows is None
@@ -233,7 +236,7 @@ class TaskRun:
         order: int,
         number: int,
     ) -> bool:
-        """Fast path of `_reuse`: count a sample that is already answered and scored, and return True."""
+        """Fast path of `_reuse`: if a sample is answered and scored, count it and return True."""
         is_dialogue = bool(sample.turns) and self.planned.tools is None
         if not self._may_be_finished or is_dialogue or self.remarks.reads_answers:
             return False
@@ -252,10 +255,10 @@ class TaskRun:
         epoch: int,
         order: int,
     ) -> Job | None:
-        """Return the request for a sample; None if it has an answer, which is then scored.
+        """Return the job for a sample. If an answer is known, score it and return None.
 
-        Answers are looked up by sample id if nothing has changed since the earlier run, then by request key in the
-        journal, then in the cache.
+        The journal is searched by sample id (if nothing has changed since the earlier run) and then by request key;
+        after it, the cache.
         """
         stored = self.asking.stored(sample.id, epoch)
         if stored and self._known_by_id and self.tool_rounds is None:
@@ -350,7 +353,8 @@ class TaskRun:
     ) -> Request:
         """Return a request with its seed and its key.
 
-        The key leaves out the first `known_messages` messages, which are part of the previous round's key.
+        The first `known_messages` messages do not enter the key, because the previous round's key, `previous`, covers
+        them.
         """
         options = self.planned.options_for(prompt)
         seed, draw = seeds_of(options.seed, sample.id, epoch, round)
@@ -379,9 +383,9 @@ class TaskRun:
         stored: Sequence[Answered | None],
         sample: Sample,
     ) -> Sequence[Answered | None]:
-        """Return the stored answers if every round of the sample has one, or else an empty sequence.
+        """Return a sample's stored answers if every round has one; otherwise an empty sequence.
 
-        Rounds that the sample no longer has are left out.
+        Stored rounds beyond the sample's present number of rounds are left out.
         """
         if self.planned.template.next_turn is not None:
             return ()  # only the template knows whether its dialogue has ended
@@ -400,9 +404,9 @@ class TaskRun:
         answers: Sequence[Answered | None],
         stored: Sequence[Answered | None],
     ) -> None:
-        """Reuse answers of the journal, and their scores unless a scorer or the sample has changed.
+        """Reuse answers from the journal. Score them again only if a scorer or the sample has changed.
 
-        `stored` has the journal's answers for this sample and epoch. The journal's scores apply only to these.
+        `stored` has the answers found by sample id and epoch. The scores in the journal belong to these answers only.
         """
         stale = self.count_reused(sample, epoch, order, answers, stored)
         if stale:
@@ -424,7 +428,7 @@ class TaskRun:
         answers: Sequence[Answered | None],
         stored: Sequence[Answered | None],
     ) -> Sequence[Scoring]:
-        """Count a sample answered in the journal, and return the scorers whose score is missing or outdated."""
+        """Count a sample answered in the journal. Return the scorers whose score is missing or out of date."""
         self.progress.reused += 1
         if len(stored) > len(answers):
             self.planned.rounds[sample.id, epoch] = len(answers)
@@ -440,7 +444,7 @@ class TaskRun:
         epoch: int,
         count: int,
     ) -> None:
-        """Record the number of rounds to use if the journal has more rounds than the sample has now."""
+        """If the journal has more than `count` rounds for a sample, record that only these are used."""
         if len(self.asking.stored(id, epoch)) > count:
             self.planned.rounds[id, epoch] = count
 
@@ -463,7 +467,7 @@ class TaskRun:
         order: int,
         epoch: int = 0,
     ) -> None:
-        """Count a bad row: write a `data_error` score for every scorer."""
+        """Count a bad row, and write a score with the outcome `data_error` for each scorer."""
         message = scrub(message)
         bad = Sample(id, fields={"error": message})
         is_new = (id, epoch) not in self._index.answers
@@ -505,12 +509,12 @@ class TaskRun:
         self.verdicts.check()
 
     def _look_again(self) -> None:
-        """Wake callers that wait for jobs after a delayed score, because more rows may now be read."""
+        """After a delayed score, tell waiting workers that more rows may be read now."""
         if self.work is not None:
             self.work.look_again()
 
     def _continues(self, job: Job, output: Output) -> bool:
-        """Queue the next round of a dialogue. Return False if the dialogue ends with this answer."""
+        """Queue the next round of a dialogue and return True. Return False if the dialogue has ended."""
         dialogue = self._dialogues.get((job.sample.id, job.epoch))
         if dialogue is None or self.work is None:
             return False
@@ -554,9 +558,9 @@ class TaskRun:
         order: int,
         stored: Sequence[Answered | None],
     ) -> Job | None:
-        """Return the first round without an answer; None if the dialogue is complete.
+        """Return the job of the first unanswered round of a dialogue; None if all rounds have answers.
 
-        If the model keeps the history itself, return the first round.
+        If the model keeps the history of a dialogue itself, always return the first round.
         """
         dialogue = self._begin_dialogue(sample, request.prompt, epoch)
         first = job = Job(sample, request, epoch, order=order)

@@ -31,9 +31,9 @@ async def ask_rows(
     whisper: Say,
     say: Say,
 ) -> None:
-    """Send the requests of all rows without an answer, and score them. Without requests, the model is not loaded.
+    """Send requests for all unanswered rows, and score the answers. If no request is needed, do not load the model.
 
-    `hold` receives the jobs, so that an interruption can stop them.
+    `hold` is called with the jobs, so that an interruption can stop them.
     """
     is_wrapped = isinstance(task_run.planned.model, AsksThroughRun)
     if is_spread(options) and not is_wrapped:
@@ -88,7 +88,7 @@ def _batch_asker(
     say: Say,
     whisper: Say,
 ) -> BatchAsker:
-    """Return the asker that uses the model's batch API."""
+    """Return the object that sends the task's requests through the model's batch API."""
     planned = task_run.planned
     task = planned.task.name
     name = planned.model_name
@@ -122,7 +122,7 @@ async def _ask_replicas(
     preflight: Preflight,
     hold: Callable[[Work], None],
 ) -> None:
-    """Ask through replicas. Only the replicas load the model."""
+    """Send requests to replicas. The main process does not load the model."""
     planned = task_run.planned
     progress = task_run.progress
     is_whole = getattr(planned.model, "whole_dialogues", False)

@@ -1,4 +1,4 @@
-"""A session: every task × model of one run in one folder, one after another. Interruptions are handled."""
+"""A session: run every task × model in one folder, one after another, and handle interruptions."""
 
 import asyncio
 import time
@@ -51,7 +51,7 @@ from .rows_asked import ask_rows
 
 
 class Stoppable(Protocol):
-    """Any object with a `stop` method, which an interruption calls."""
+    """An object that can be told to stop when the run is interrupted."""
 
     def stop(self) -> None: ...
 
@@ -348,7 +348,7 @@ class Session:
         return helpers
 
     def _roles_after(self, planned: PlannedTask) -> set[str]:
-        """Return the roles of helper models that later tasks need; none if the run ends now."""
+        """Return the helper roles that later tasks need. If the run ends now, return an empty set."""
         if self.stopped or self._failure:
             return set()
         position = next(
@@ -393,7 +393,7 @@ class Session:
         planned: PlannedTask,
         task_run: TaskRun,
     ) -> None:
-        """Ask the model about all rows and score the answers; in `assay score`, only score the recorded answers."""
+        """Send requests for all rows, and score the answers. In `assay score`, only score the recorded answers."""
         if self.ask_model:
             await ask_rows(
                 task_run,
@@ -408,7 +408,7 @@ class Session:
             await task_run.score_only()
 
     def _hold(self, under_way: Stoppable) -> None:
-        """Register an object that an interruption must stop. If the interruption came first, stop it immediately."""
+        """Register an object to stop at an interruption. If the run was already interrupted, stop it now."""
         self._under_way.append(under_way)
         if self.stopped:
             under_way.stop()
@@ -535,13 +535,16 @@ class Session:
         self.watcher.say(line)
 
     def _say_fault(self, error: AssayError) -> None:
-        """Report an error that leaves a metric without a value. Each error is reported once."""
+        """Report an error that leaves a metric without a value.
+
+        If the same error was already reported, do nothing.
+        """
         self._is_incomplete = True
         if self.writer.redactor.text(str(error)) not in self.notes:
             self._say(str(error))
 
     def _whisper(self, line: str) -> None:
-        """Show a line that matters only during the run."""
+        """Show the user a line that matters only during the run. It is not added to the notes."""
         self.watcher.say(self.writer.redactor.text(line))
 
     def _stop(self) -> None:

@@ -1,11 +1,11 @@
 """Samples with tools: after an answer with calls, run them, record the results, and queue the next round.
 
-The results of one answer are a line of the task `TASK#tools` in the journal, under the key of the answered request.
-The line is written before the model is asked again, so that a kill loses at most the calls that were running.
+The results for one answer are one journal line of the task `TASK#tools`, under the key of the answered request. The
+line is written before the next request is sent, so a kill loses at most the calls that were running.
 
 After a restart, a sample is replayed from its first round: answers come from the journal, and so do the results of
-tools without state. Calls that change a state are repeated, and their results compared with the recorded ones. If one
-differs, the sample continues from there with the new result, and the run reports it.
+tools without state. Calls that change a state are repeated, and their results are compared with the recorded ones. If
+one differs, the sample continues from there with the new result, and the run reports this.
 """
 
 import asyncio
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
     from .rows import TaskRun
 
 MOST_OPEN = 256
-"""Maximum number of samples with tools in progress, unless the run limits the requests in flight."""
+"""Maximum number of samples with tools in progress. A limit on the requests in flight replaces this number."""
 Place = tuple[str, int]
 """Identifies a sample in progress: its id and its epoch."""
 
 
 @dataclass(eq=False)
 class SampleAtWork:
-    """A sample with tools that is in progress: its session, its rounds so far and its limits."""
+    """The progress of one sample with tools: its tool session, its rounds so far and its limits."""
 
     sample: Sample
     epoch: int
@@ -143,7 +143,7 @@ class ToolRounds:
         order: int,
         stored: Sequence[Answered | None],
     ) -> Job | None:
-        """Return the first request of a sample; None if the tools must be prepared or rounds replayed first."""
+        """Start a sample and return its first request; None if tools must be prepared or rounds replayed first."""
         at_work = self._at_work(sample, request.prompt, epoch)
         job = Job(sample, request, epoch, order=order)
         asking = self._run.asking
@@ -154,7 +154,7 @@ class ToolRounds:
         return None
 
     def continue_with(self, job: Job, output: Output) -> None:
-        """Run the tool calls in an answer and queue the next round, or score the sample."""
+        """Run the tool calls in an answer and queue the next round. If there is none, score the sample."""
         at_work = self._open[job.sample.id, job.epoch]
         self._start(self._after_answer(at_work, job, output))
 
@@ -189,7 +189,7 @@ class ToolRounds:
         await self._set.close()
 
     def notes(self) -> list[str]:
-        """Return notes about slow calls, truncated results, and limits that could not be checked."""
+        """Return notes about slow tool calls, truncated results, and limits that could not be checked."""
         task = self._run.planned.task.name
         seconds = self._limits.call_seconds
         lines = []
@@ -217,7 +217,7 @@ class ToolRounds:
         return at_work
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine concurrently with requests. The run does not end before the coroutine does."""
+        """Run a coroutine alongside the requests, and make the run wait until it ends."""
         queue = self._run.work
         if queue is not None:
             queue.hold()
@@ -245,7 +245,7 @@ class ToolRounds:
         job: Job,
         stored: Sequence[Answered | None],
     ) -> None:
-        """Replay the rounds in the journal, then request the next one or score the sample."""
+        """Replay the rounds in the journal. Then queue the next round, or score the sample if there is none."""
         judged.set((job.sample.id, job.epoch))
         run = self._run
         answers: list[Answered] = []
@@ -286,7 +286,7 @@ class ToolRounds:
         job: Job,
         output: Output,
     ) -> None:
-        """Run the tool calls in a new answer and queue the next round, or score the sample."""
+        """Run the tool calls in a new answer and queue the next round. If there is none, score the sample."""
         judged.set((job.sample.id, job.epoch))
         try:
             following = await self._next(at_work, job, output)
@@ -332,7 +332,7 @@ class ToolRounds:
         at_work: SampleAtWork,
         calls: Sequence[ToolCall],
     ) -> bool:
-        """Return True if a call names a tool of the row that nothing can run. The call is then the answer."""
+        """Return True if a call names a tool that only the data row declares. The call itself is then the answer."""
         declared = {tool.name for tool in at_work.sample.tools}
         if not declared:
             return False
@@ -345,7 +345,7 @@ class ToolRounds:
         request: Request,
         output: Output,
     ) -> Message:
-        """Return the answer as an assistant turn, with unique call ids and any reasoning that the service signed."""
+        """Return the answer as an assistant message with unique call ids. Reasoning is included only if signed."""
         parts: list[Any] = []
         for part in output.candidates[0].parts if output.candidates else ():
             if isinstance(part, Reasoning) and not part.signature:
@@ -384,7 +384,9 @@ class ToolRounds:
         job: Job,
         calls: Sequence[ToolCall],
     ) -> tuple[ToolResult, ...]:
-        """Return recorded results of calls, or run the calls and record their results."""
+        """Return the recorded results if the tools have no state; otherwise run the calls and record their
+        results.
+        """
         recorded, seconds = self._recorded_results(job)
         if recorded is not None and not self._set.is_stateful:
             at_work.used.seconds += seconds
@@ -417,7 +419,7 @@ class ToolRounds:
     def _recorded_results(
         self, job: Job
     ) -> tuple[tuple[ToolResult, ...] | None, float]:
-        """Return the recorded results for the tool calls in this answer, or None, and their seconds."""
+        """Return the recorded tool results for this answer and the seconds they took; (None, 0) if there are none."""
         stored = self._recorded.answers.get((job.sample.id, job.epoch), ())
         if job.round >= len(stored):
             return None, 0.0
@@ -465,7 +467,7 @@ class ToolRounds:
         history: tuple[Message, ...],
         output: Output,
     ) -> tuple[Message, ...]:
-        """Return the next user turns after an answer without calls; none if the sample is over."""
+        """Return the user turns that follow an answer without tool calls; an empty tuple if the sample is over."""
         tools = at_work.tools
         if self._set.replies:
             turns = await tools.reply(history, output)
@@ -484,7 +486,7 @@ class ToolRounds:
         history: tuple[Message, ...],
         turns: tuple[Message, ...],
     ) -> Job:
-        """Return the job of the next round. Its key depends on the new messages and the key of the previous round."""
+        """Return the job of the next round. Its key is made from the previous round's key and the new messages."""
         opened = tuple(m for m in at_work.first.messages if m.parts is None)
         messages = (*history, *turns, *opened)
         known_messages = len(history) - 1
@@ -547,7 +549,7 @@ class ToolRounds:
         answers: Sequence[Answered],
         stored: Sequence[Answered | None],
     ) -> None:
-        """Count a sample whose rounds are all in the journal. Score it if a score is missing or outdated."""
+        """Count a sample whose rounds are all in the journal. Score it again if a score is missing or out of date."""
         run = self._run
         stale = run.count_reused(job.sample, job.epoch, job.order, answers, stored)
         if stale:
@@ -579,7 +581,7 @@ class ToolRounds:
 
 
 def _with_content(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages without the empty turn that marks where the model writes."""
+    """Return the messages, excluding the empty turn that marks where the model's answer begins."""
     return tuple(message for message in messages if message.parts is not None)
 
 

@@ -1,7 +1,8 @@
 """Run the scorers of one task × model while the model works, and write each score to the journal once.
 
-Scorers that only compute run at once. Judges and blocking scorers run later, a limited number at a time. A score in
-the journal is valid as long as neither its scorer nor the judged fields of the sample have changed.
+Scorers that only compute run immediately. Judges and blocking scorers run later, a
+limited number at a time. A score in the journal stays valid until its scorer, or a
+field of the sample that scorers read, changes.
 """
 
 import asyncio
@@ -22,21 +23,21 @@ from ..events import TaskProgress
 from ..scoring.scoring import Scoring
 
 LARGEST_BACKLOG = 64
-"""Maximum number of pending scores, such as those of judges. Beyond it, no further rows are read."""
+"""If this many scores are pending, for example because judges are slow, no more rows are read."""
 SLOW_SCORERS = 6
 """Maximum number of blocking scorers that run at the same time."""
 
 
 judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
-"""The sample and epoch of the score in progress, which are stored with the calls to helper models."""
+"""The (sample id, epoch) that is being scored. It is stored with calls to helper models."""
 helper_calls: ContextVar[list[tuple[str, str]] | None] = ContextVar(
     "helper_calls", default=None
 )
-"""The helper calls for the score in progress, each as (role, request key)."""
+"""The calls to helper models made for the score in progress, as (role, request key)."""
 
 
 class Tally:
-    """Journal offsets of one scorer's score lines, each with the position of its sample."""
+    """For one scorer: the journal offset of each score, and the position of its sample in the run."""
 
     def __init__(self) -> None:
         self.order = array("q")
@@ -73,7 +74,7 @@ class Verdicts:
     """Offset and digest of each score in the journal, by scorer, sample and epoch."""
     when_score_arrives: Callable[[], None]
     budget: ErrorBudget | None = None
-    """Stops the run if a user's scorer fails from the start."""
+    """Error budget of the run. It stops the run if all first scores of a user's scorer fail."""
 
     def __post_init__(self) -> None:
         self.tallies = {scoring.name: Tally() for scoring in self.scorings}
@@ -83,7 +84,7 @@ class Verdicts:
         self._last_judged: tuple[Sample | None, str] = (None, "")
 
     def is_behind(self) -> bool:
-        """Return True if too many scores are pending to read more rows."""
+        """Return True if too many scores are pending. No more rows should be read then."""
         return len(self._awaited) >= LARGEST_BACKLOG
 
     def take_known(
@@ -116,9 +117,9 @@ class Verdicts:
         order: int,
         number: int,
     ) -> bool:
-        """Count the valid scores of a sample, identified by its number in the journal's index.
+        """If all scores of a finished sample are valid, count them and return True; otherwise return False.
 
-        Return False if a score is missing or outdated.
+        `number` is the sample's index in the journal.
         """
         judged = self._judged(sample)
         offsets = []
@@ -235,7 +236,7 @@ class Verdicts:
         output: Output,
         score: Score,
     ) -> None:
-        """Report the success or failure of a scorer to the error budget."""
+        """Report to the error budget whether a scorer succeeded or failed."""
         if self.budget is None or output.error is not None:
             return
         fault = ""
@@ -254,7 +255,7 @@ class Verdicts:
         self.when_score_arrives()
 
     def _judged(self, sample: Sample) -> str:
-        """Return the digest of the sample fields that scorers read, computed once for all scorers."""
+        """Return the digest of the sample fields that scorers read. It is cached for the next scorer."""
         last_sample, digest = self._last_judged
         if last_sample is not sample:
             digest = judged_digest(sample)

@@ -13,7 +13,7 @@ def with_agent(
     name: str,
     run: RunOptions,
 ) -> Model:
-    """Return the model wrapped by the run's agent program; the model itself if the run has no agent.
+    """Wrap a model in the run's agent program. If the run has no agent, return the model itself.
 
     Raise if the task and the agent are incompatible.
     """

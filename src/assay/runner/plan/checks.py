@@ -23,7 +23,7 @@ from ..tasks.components import build_summarizer
 from .planned_task import PlannedTask
 
 ROWS_SHUFFLED_ON_TRIAL = 5
-"""Number of rows whose prompts are compared under two orders of the options, before a request is sent."""
+"""Number of rows for testing before the run that `--shuffle_choices` changes their prompts."""
 
 
 def check_abilities(planned: PlannedTask) -> None:
@@ -89,7 +89,7 @@ def _check_carried(
     planned: PlannedTask,
     prompt: Prompt | None,
 ) -> None:
-    """Raise if a request to the model cannot contain every part of the first prompt."""
+    """Raise if the model's API cannot transmit a part of the first prompt, such as an image."""
     refusal = getattr(planned.model, "refusal", None)
     if refusal is None or prompt is None:
         error = None
@@ -106,7 +106,10 @@ def _check_carried(
 
 
 def check_repeats(planned: PlannedTask) -> None:
-    """Raise if a set-level scorer cannot judge several answers per sample, before the answers are paid for."""
+    """Raise if a scorer that judges all samples at once cannot handle several answers per sample.
+
+    This is checked before the answers are paid for.
+    """
     for scoring in planned.scorings:
         if not scoring.is_set_level:
             continue
@@ -131,10 +134,10 @@ def check_repeats(planned: PlannedTask) -> None:
 
 
 def check_choices(planned: PlannedTask) -> None:
-    """Raise if `--shuffle_choices` cannot work.
+    """Raise if `--shuffle_choices` cannot work with a task.
 
-    It cannot if samples have no options, if the rows already rotate them, or if the prompt ignores the shuffled
-    order.
+    That is so if samples have no options, if the rows already contain each order of the options, or if the prompt
+    does not show the shuffled order.
     """
     where = f"task {planned.task.name!r}"
     if planned.run.shuffle_choices is None:
@@ -164,7 +167,7 @@ def check_choices(planned: PlannedTask) -> None:
 
 
 def can_shuffle_choices(planned: PlannedTask, sample: Sample) -> bool:
-    """Return True if --shuffle_choices would be accepted for this task, as far as one sample shows."""
+    """Return True if `--shuffle_choices` would work for a task, judged by one sample."""
     is_shuffled = planned.run.shuffle_choices is not None
     if is_shuffled or _has_rotations(planned.task):
         return False
@@ -176,7 +179,10 @@ def _check_shows_order(
     sample: Sample,
     where: str,
 ) -> None:
-    """Raise if the prompt would show the options in the old order although the letter of the right one changes."""
+    """Raise if the prompt would still show the options in the old order after shuffling.
+
+    The letter of the right option would then be wrong.
+    """
     if without_letters(sample.choices) != sample.choices:
         raise UsageError(
             f"--shuffle_choices: the options of sample {sample.id!r} carry their letters: {shorten(sample.choices[0])}",
@@ -198,8 +204,8 @@ def _check_shows_order(
 
 
 def _has_rotations(task: Task) -> bool:
-    """Return True if a summarizer counts a question only if it is answered correctly
-    under every order of its options.
+    """Return True if the task asks each question once per order of its options and requires every answer to be
+    right.
     """
     specs = []
     for entry in task.summarizers:
@@ -256,7 +262,7 @@ def check_reducer(planned: PlannedTask) -> None:
 
 
 def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
-    """Return a flag for results that ignore the run's reducer because they use every answer separately."""
+    """Return a flag for results to which the run's reducer does not apply, because every answer counts separately."""
     is_asked = (
         planned.task.reducer != "mean" and planned.task.epochs * planned.options.n > 1
     )
@@ -266,7 +272,7 @@ def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
 
 
 def pools_answers(summarizer: object) -> bool:
-    """Return True if a summarizer, or the function that it wraps, declares that it uses every answer separately."""
+    """Return True if a summarizer, or the function that it wraps, uses every answer separately."""
     return any(
         getattr(thing, "pools", False)
         for thing in (summarizer, getattr(summarizer, "__wrapped__", None))

@@ -10,15 +10,15 @@ from .planned_task import PlannedTask
 
 LINED = (".jsonl", ".ndjson", ".csv", ".tsv")
 LARGEST_COUNTED = 64 * 1024 * 1024
-"""Size limit in bytes for files whose lines are counted. Counting more would noticeably delay the start."""
+"""Largest file, in bytes, whose lines are counted. Larger files would delay the start noticeably."""
 LARGEST_READ = 8 * 1024 * 1024
 MOST_READ = 1000
 TRIAL = 10
 """Largest number of samples in a run that is treated as a test of the setup, and gets no note about too few samples."""
 WIDEST = 0.1
-"""Half-width of the widest interval, or smallest difference, that is still useful: 10 points."""
+"""Worst precision that is still useful: an interval of ± 10 points, or a detectable difference of 10 points."""
 DIFFER = 0.2
-"""The assumed share of samples on which two models differ."""
+"""Assumed fraction of samples on which one model is right and the other wrong."""
 ENOUGH = {"value": 400, "difference": 630}
 """Samples needed to estimate a share within ± 5 points, or to detect a difference of 5 points between two models.
 
@@ -45,9 +45,10 @@ def expected_requests(planned: PlannedTask) -> int | None:
 
 
 def _is_quickly_counted(planned: PlannedTask) -> bool:
-    """Return True if reading the samples twice is fast: a few of them, or all of a small file.
+    """Return True if counting the samples is fast: only a few are used, or the files are small.
 
-    Rows from a user's function are not read twice: it may be slow, or return different rows each time.
+    The rows of a user's function are not counted, because it may be slow, or return
+    different rows each time.
     """
     if planned.makes_rows or not planned.samples.files:
         return False
@@ -86,7 +87,7 @@ def _limited(
     lines: int | None,
     limit: str | int | float | None,
 ) -> int | None:
-    """Return the number of rows after applying `--limit`; None if unknown."""
+    """Return the number of rows that remain after `--limit`; None if this is unknown."""
     if lines is None or limit is None:
         return lines
     first, dash, last = str(limit).partition("-")

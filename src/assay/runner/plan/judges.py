@@ -73,9 +73,10 @@ def count_judges(
     scorings: Sequence[Scoring],
     run: RunOptions,
 ) -> dict[str, Any]:
-    """Add the identities of judges to the digests of their scorers, and return the identities by role.
+    """Add the identities of judges to the digests of their scorers. Return the identities by role.
 
-    A changed judge gives other scores, so the scores of the earlier judge must not be reused.
+    With another judge, the digest differs, so the scores of the former judge are not
+    reused.
     """
     roles: set[str] = set()
     for scoring in scorings:

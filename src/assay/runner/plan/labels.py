@@ -1,7 +1,8 @@
 """Labels: unique names of a task's scorers.
 
-A scorer keeps its plain name if no other scorer has it. If two clash, each is named by the difference: its file
-(`a1.py:score`), or else its options (`wer(normalize=whisper-en)`), or else a number.
+A scorer keeps its plain name if no other scorer has the same. Otherwise the label shows
+the difference: the file (`a1.py:score`), the options (`wer(normalize=whisper-en)`), or
+a number.
 """
 
 import inspect
@@ -25,7 +26,7 @@ Named = tuple[str, Any]
 
 @dataclass(slots=True)
 class _Clashing:
-    """A scorer whose name another scorer also has."""
+    """A scorer that has the same name as another one and needs a new label."""
 
     label: str
     file: str
@@ -39,9 +40,9 @@ def with_unique_names(
     where: str,
     faults: list[AssayError],
 ) -> list[Named]:
-    """Return the scorers, each with a unique name. The same scorer twice is an error, which is added to `faults`.
+    """Return the scorers with unique names. If a scorer is listed twice, add an error to `faults`.
 
-    `entries` are the task's entries from which the scorers in `built` were made.
+    `entries` are the entries of the task, from which the scorers in `built` were made.
     """
     counts = Counter(name for name, _ in built)
     if max(counts.values(), default=0) < 2:
@@ -102,8 +103,9 @@ def with_unique_metrics(
     before: Iterable[Result],
     scorer: str,
 ) -> list[Result]:
-    """Return the results of one scorer. A metric name that is already in `before` is
-    prefixed with the scorer's name.
+    """Return the results of one scorer, with metric names that do not occur in `before`.
+
+    If a name is taken, the scorer's name is added: `mean (wer)`.
     """
     used = {(result.task, result.model, result.metric) for result in before}
     renamed = []
@@ -130,7 +132,7 @@ def _tail(
     file: str,
     others: Iterable[str],
 ) -> str:
-    """Return the shortest end of a path that none of the other paths has."""
+    """Return the shortest end of a path that distinguishes the path from the others: `a/x.py`, `b/x.py -> a/x.py`."""
     parts = Path(file).parts
     for length in range(1, len(parts)):
         tail = parts[-length:]
@@ -168,7 +170,7 @@ def _free(
     label: str,
     used_names: set[str],
 ) -> str:
-    """Return the label, numbered if it is already used: `wer`, `wer#2`."""
+    """Return the label, with a number if the label is already used: `wer`, `wer#2`."""
     number = 1
     free = label
     while free in used_names:

@@ -16,9 +16,9 @@ from .planned_task import PlannedTask
 
 ROWS_LOOKED_AT = 200
 MOST_ROWS = 100_000
-"""Maximum number of rows that are searched for the other samples of a group."""
+"""Maximum number of rows to search for samples of the same group that `--limit` leaves out."""
 MOST = 0.5
-"""Minimum share of targets with the same form, such as a number, for which advice is given."""
+"""Advice is given if more than this fraction of the targets has the same form, for example a number."""
 DEFAULTS = frozenset({"exact_match", "includes"})
 """The scorers that are used for rows with targets if the task names none."""
 COMPARES_TEXT = frozenset({"exact_match", "includes", "f1", "bleu", "rouge"})
@@ -49,7 +49,7 @@ MEDIA_COLUMN = re.compile(
     r"(?:[ _-]?(?:\d{1,2}|path|file|url|bytes|base64))?",
     re.IGNORECASE,
 )
-"""Matches the name of a column that probably holds a medium, or names its file."""
+"""Matches names of columns that probably contain a medium or a path to one, such as `image_path`."""
 KIND_OF = {
     "image": "image",
     "img": "image",
@@ -72,7 +72,7 @@ CONTEXT_COLUMNS = (
     "table",
     "code",
 )
-"""Columns that usually belong to the question. Without a template, prompts leave them out."""
+"""Columns, such as `context`, that usually belong to the question, although prompts without a template omit them."""
 _CJK = re.compile(r".*[\u3040-\u30ff\u3400-\u9fff].*", re.DOTALL)
 _KANA = re.compile(r".*[\u3040-\u30ff].*", re.DOTALL)
 # Cyrillic, Arabic, Hindi, Chinese, Korean …
@@ -83,7 +83,11 @@ SCRIPT_OPTIONS = (
     ("bleu", "tokenize", "13a", _CJK, "zh"),
     ("f1", "tokens", "words", _CJK, "cjk"),
 )
-"""Scorers whose default finds no words in a script: name, option, default, pattern of such targets, fitting value."""
+"""Scorers that by default find no words in some scripts.
+
+Each entry has the scorer, option, default value, pattern of the targets in question,
+and a better value.
+"""
 _MARKS = re.compile(r"[A-Z]|[.,;:!?\"“”…-](?:\s|$)")
 
 
@@ -154,7 +158,9 @@ def context_notes(planned: PlannedTask) -> Iterator[str]:
 
 
 def _numbering_note(planned: PlannedTask, sample: Sample) -> Iterator[str]:
-    """Yield a note on whether right answers number the options from 0 or 1, for columns such as option1 and option2."""
+    """Yield a note on how numbered options such as option1 and option2 relate to the
+    right answer: counted from 0 or 1.
+    """
     columns = planned.samples.head.columns
     if columns is None or not columns.is_numbered or columns.target is None:
         return
@@ -178,7 +184,9 @@ def _media_notes(
     task: str,
     sample: Sample,
 ) -> Iterator[str]:
-    """Yield a note for each kind of media that columns of a row seem to hold. Called if the prompt has no media."""
+    """Yield a note for each kind of media that some columns of a row seem to
+    contain, although the prompt has none.
+    """
     columns: dict[str, list[str]] = {}
     for name, cell in sample.fields.items():
         match = MEDIA_COLUMN.fullmatch(str(name))
@@ -249,7 +257,9 @@ def scorer_notes(
 
 
 def _file_among_options(rows: Sequence[Sample]) -> str:
-    """Return one option if all options are names of media files and the rows have no media; otherwise empty."""
+    """Return an option if all options are file names of media that the rows do not
+    contain; otherwise an empty text.
+    """
     if any(row.media for row in rows):
         return ""
     options = [option for row in rows for option in row.choices]
@@ -287,7 +297,7 @@ def _word_notes(
 
 
 def group_notes(planned: PlannedTask) -> Iterator[str]:
-    """Yield a note if `--limit` takes only some samples of a group."""
+    """Yield a note if `--limit` leaves some groups incomplete."""
     limit = planned.run.limit
     if limit is None:
         return
@@ -319,9 +329,7 @@ def _letter_among_options(rows: Sequence[Sample]) -> str:
 
 
 def _advice_for(targets: Sequence[str]) -> tuple[str, str] | None:
-    """Return the most common form of the targets, such as numbers, and a scorer for it;
-    None if most are plain text.
-    """
+    """Return the form of most targets, such as numbers, and a scorer that fits it; None for plain text."""
     if _share(targets, _FORMULA) > MOST:
         return "targets are formulas", "--scorer math compares their values"
     may_differ = any(map(_MANY_SPELLINGS.search, targets))
@@ -347,7 +355,7 @@ def _share(
 
 
 def _has_marks(targets: Sequence[str]) -> bool:
-    """Return True if most targets have punctuation, or capital letters among small ones."""
+    """Return True if most targets contain punctuation or capital letters."""
     marked = [target for target in targets if _MARKS.search(target)]
     return len(marked) / len(targets) > MOST
 

@@ -21,10 +21,10 @@ def name_models(
     run: RunOptions,
     objects: Container[str] = (),
 ) -> tuple[RunOptions, list[str]]:
-    """Return the options with each model's name translated to assay's, and a note for each translation.
+    """Translate the names of the models to assay's. Return the options, and a note for each translation.
 
-    Names in `objects` belong to models that were given as objects. A name that cannot be translated stays; the plan
-    reports the error.
+    Names in `objects` stand for models given as Python objects. A name that cannot be
+    translated is not changed; the plan reports the error.
     """
     run = run.with_one_spelling(objects)
     notes: list[str] = []
@@ -60,10 +60,10 @@ def name_models(
 
 
 REFERRING = ("base_url", "body", "headers")
-"""Options of endpoints in which `${env:NAME}` is replaced by the environment variable."""
+"""Options of endpoints that may contain `${env:NAME}`, a reference to an environment variable."""
 
 Refused = dict[str, dict[str, AssayError]]
-"""The errors of the models that lack an option, by option and model name."""
+"""For each model option: the errors of the models that do not have it, by model name."""
 
 
 def trusted_model(
@@ -73,7 +73,8 @@ def trusted_model(
 ) -> Model:
     """Build a model with the run's model options. Code that comes with weights needs `--trust_remote_code`.
 
-    If there are several models, each receives the options it has. Errors for the others are added to `refused`.
+    With several models, each gets only the options that it has. The errors about its
+    other options are added to `refused`.
     """
     args = model_options(run.model_args)
     if "trust_remote_code" in args:
@@ -107,7 +108,10 @@ def check_secrets(
     args: Mapping[str, Any],
     flag: str,
 ) -> None:
-    """Raise if secret options, which `run.json` does not store, were not passed again."""
+    """Raise if a run is repeated without its secret options.
+
+    `run.json` does not store them, so they must be passed again.
+    """
     names = list(dict.fromkeys(paths_without_secret(args)))
     if not names:
         return

@@ -44,14 +44,14 @@ class PlannedTask:
     run: RunOptions
     shots: Shots | None = None
     measure: str = ""
-    """Name of the measure of a multiple-choice task; empty if the task is not changed."""
+    """How a multiple-choice task is measured, such as `letter`; empty if the task is unchanged."""
     digests: dict[str, Any] = field(default_factory=dict)
     rounds: dict[tuple[str, int], int] = field(default_factory=dict)
-    """The number of dialogue rounds to use, for each sample and epoch that has more rounds in the journal."""
+    """For samples with too many rounds in the journal: how many rounds to use, by (sample id, epoch)."""
     holds_more: bool = True
-    """True if the journal may have samples or epochs outside this run."""
+    """True if the journal may contain samples or epochs that are not part of this run."""
     earlier_values: Mapping[str, float] | None = None
-    """The baseline's value of each sample, by sample id, for `--until decided`."""
+    """Value of each sample in the baseline run, by sample id. Used by `--until decided`."""
     counted_rows: int | None = None
     """The number of rows to use, if `--until` ended the run early; None for all."""
     tools: ToolSet | None = None
@@ -59,16 +59,17 @@ class PlannedTask:
     limits: SampleLimits = USUAL_LIMITS
     """The limits of one sample, such as on turns and cost, in a task with tools."""
     notices: tuple[str, ...] = ()
-    """Notes for the user that the plan's checks added."""
+    """Notes for the user, from the checks before the run."""
     _first: tuple[Sample | None] | None = field(
         default=None,
         init=False,
         repr=False,
     )
     unchecked: bool = False
-    """True if the journal may have answers to other questions under the same sample ids.
+    """True if answers in the journal may belong to other questions with the same sample ids.
 
-    It is set if something has changed and no run has compared all keys since then.
+    That is so if something has changed and no run has compared all request keys since
+    then.
     """
 
     @property
@@ -97,7 +98,8 @@ class PlannedTask:
     def makes_rows(self) -> bool:
         """True if a user's function makes the rows.
 
-        The function may read anything, so changed rows are only detected by reading them.
+        Such a function may read anything, so only reading the rows shows whether they
+        have changed.
         """
         return any(
             isinstance(shard, Called) and shard.listed is None
@@ -121,7 +123,7 @@ class PlannedTask:
 
     @property
     def shows_system(self) -> bool:
-        """True if the first prompt contains the run's system text. A template may replace it by another text."""
+        """True if the first prompt contains the run's system text, which a template may replace."""
         prompt = self.first_prompt()
         return (
             prompt is None
@@ -151,7 +153,7 @@ class PlannedTask:
                 yield f"{self.task.name}: {line}"
 
     def first_sample(self) -> Sample | None:
-        """Return the first usable sample, or None. It is cached, since reading rows may be slow."""
+        """Return the first usable sample; None if there is none. It is cached, because reading rows may be slow."""
         if self._first is None:
             self._first = (
                 next((s for s in self.view() if isinstance(s, Sample)), None),
@@ -170,9 +172,10 @@ class PlannedTask:
 
 
 def digests_of(planned: PlannedTask) -> dict[str, Any]:
-    """Return digests of everything on which the answers depend.
+    """Return digests of everything that can change an answer.
 
-    If none changed, finished samples are recognised by id alone.
+    If all are equal to those of the earlier run, finished samples are recognised by id
+    alone.
     """
     run = planned.run
     shards = [shard for shard in planned.samples.shards if isinstance(shard, Called)]

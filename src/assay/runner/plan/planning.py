@@ -109,10 +109,10 @@ def make_plan(
     may_have_unused: bool = False,
     recorded: RecordedMeasures | None = None,
 ) -> list[PlannedTask]:
-    """Return every task × model of a run, checked. Raise `PlanError` with all errors.
+    """Plan and check every task × model of a run. Raise `PlanError` with all errors.
 
-    `may_have_unused` allows settings that nothing uses, for example in the settings of an earlier run. `recorded` has
-    the measure by which each task was asked of each model, for existing answers.
+    With `may_have_unused`, settings without effect are allowed, as in the settings of an earlier run. `recorded` has
+    the measures with which existing answers were obtained.
     """
     faults = run_faults(run)
     tasks = _tasks(run, faults)
@@ -220,10 +220,9 @@ def _scorings_of(
     planned_tasks: Sequence[PlannedTask],
     variants: "_Variants",
 ) -> list[tuple[Scoring, str]]:
-    """Return the scorers whose judges are checked, each with the name of its task.
+    """Return the scorers whose judges must be checked, each with the name of its task.
 
-    If no model can answer the task, its scorers are still returned, so that errors of their judges are listed
-    together with the other errors.
+    This includes the scorers of a task that no model can answer, so that all errors are listed at once.
     """
     prepared = variants.prepared_without_model()
     scorings = [scoring for planned in planned_tasks for scoring in planned.scorings]
@@ -249,7 +248,7 @@ def _measure_faults(
 
 
 class _Models:
-    """Builds the models of a run, each once. A task's own files may define some of them."""
+    """Builds each model of a run once: the run's own models, and those that the files of a task define."""
 
     def __init__(
         self,
@@ -264,7 +263,7 @@ class _Models:
         self._refused: Refused = {}
 
     def of(self, task: Task) -> Iterator[tuple[str, Model]]:
-        """Yield the models for a task: those of the run, or else the one that the task names."""
+        """Yield the models for a task: those of the run, or if it has none, the one that the task names."""
         own_model = tuple(task.models)[:1]
         names = self._run.models or own_model or (DEFAULT_MODEL,)
         for name in names:
@@ -312,7 +311,7 @@ class _Models:
 
 
 class _Variants:
-    """The variants of one task. A measure may change the task, so different models may need different variants."""
+    """The prepared versions of one task. There may be several, because the measure may differ between models."""
 
     def __init__(
         self,
@@ -356,7 +355,7 @@ class _Variants:
         return measured(task, model.abilities, measure, name, fix)
 
     def _is_plain_choice(self) -> bool:
-        """Return True for text questions with options for which neither task nor run sets how they are asked."""
+        """Return True for text questions with options, if neither task nor run determines how they are asked."""
         if not is_plain(self._task) or self._asks_for_text():
             return False
         prepared = self.prepare(self._task)
@@ -390,7 +389,7 @@ class _Variants:
         return self._prepared[task.protocol]
 
     def prepared_without_model(self) -> "Prepared | None":
-        """Return the task as its author wrote it. If no model can answer it, prepare it only to list its errors."""
+        """Return the task as its author wrote it. If no model can answer it, prepare it here to list its errors."""
         if not self._prepared:
             return self.prepare(self._task)
         return self._prepared.get(self._task.protocol)
@@ -541,7 +540,7 @@ def _build_questions(
 
 
 def _media_permissions(task: Task, run: RunOptions) -> dict[str, Any]:
-    """Return the permissions of a task's rows to refer to files and URLs, as arguments of `open_dataset`."""
+    """Return what a task's rows may refer to (media files, URLs, private URLs), as arguments of `open_dataset`."""
     return {
         "media_root": run.media_root,
         "allow_urls": run.allow_urls or task.allow_urls,
@@ -561,7 +560,7 @@ def _no_question(samples: Samples, where: str) -> UsageError:
 
 
 def _source_of(task: Task, run: RunOptions) -> object:
-    """Return the argument for `open_dataset`: the path in `--data`, or else the task's dataset."""
+    """Return what to pass to `open_dataset`: the path in `--data`, or the task's own dataset if there is none."""
     if task.driver is not None and callable(task.dataset):
         return task.dataset  # the driver reads `--data` itself
     source = task.dataset

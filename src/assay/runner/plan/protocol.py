@@ -42,7 +42,7 @@ class Change:
     label: str
     """A word for the change in the protocol id: `system`, `max_tokens=64`."""
     value: Any
-    """The changed value as plain data, from which the digest is computed. It is the same on every machine."""
+    """The changed value as plain data, which is hashed into the id. It must be equal on all machines."""
 
 
 def protocol_of(
@@ -156,7 +156,7 @@ def _data_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
 
 
 def _prompts_tools(planned: PlannedTask) -> bool:
-    """Return True if the first prompt contains its tools as text, because the chat template does not support them."""
+    """Return True if the first prompt shows the tools as text, because the chat template does not support tools."""
     prompt = planned.first_prompt()
     if prompt is None or not prompt.tools:
         return False
@@ -224,8 +224,9 @@ def _scoring(
 
 
 def _scorer(entry: object) -> object:
-    """Return a value that identifies a scorer in every version of assay: name and
-    options, or the digest of user code.
+    """Return a value that identifies a scorer: its name and options, or the digest of user code.
+
+    The value does not depend on the version of assay.
     """
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry)
@@ -236,14 +237,17 @@ def _scorer(entry: object) -> object:
 
 
 def _template_source(task: Task, samples: Samples) -> str:
-    """Return the source of a task's template for comparison with another; empty if there is none."""
+    """Return the source of a task's template, for comparison with that of another task; empty if there is none."""
     if task.driver is not None or (task.template is None and samples.kind == "unknown"):
         return ""
     return build_template(task.template, kind=samples.kind).source
 
 
 def _columns_differ(planned: PlannedTask, base: Task) -> bool:
-    """Return True if the run reads rows differently. Naming a column that is recognised anyway changes nothing."""
+    """Return True if the run's column options change how rows are read.
+
+    Naming a column that would be found anyway changes nothing.
+    """
     columns = columns_of(planned.task, planned.run)
     if dict(columns) == dict(base.columns):
         return False
@@ -266,7 +270,5 @@ def _setting(name: str, value: object) -> str:
 
 
 def _word(label: str) -> str:
-    """Return a label without the characters that separate names in other programs, such
-    as spaces, commas and bars.
-    """
+    """Replace spaces, commas, bars and similar separators in a label, because other programs split names at them."""
     return re.sub(r"[^\w.=:^@%+-]+", "_", label)[:LABEL_CHARACTERS]

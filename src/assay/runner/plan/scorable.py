@@ -31,11 +31,11 @@ from ..scoring.scoring import Scoring
 from .planned_task import PlannedTask
 
 WHATEVER_THE_ROW = (UnknownColumn, ForbiddenTemplate, UnfitTemplate)
-"""Template errors that occur for every row."""
+"""Template errors that do not depend on the row, so that every row would fail."""
 MISTAKES = (LookupError, AttributeError, NameError, TypeError, SystemExit)
 """Exceptions that indicate a mistake in the code of a template, which would fail for every row."""
 ROWS_LOOKED_AT = 2000
-"""Maximum number of rows to search for a target. Usually the first row has one."""
+"""Maximum number of rows to search for the first target."""
 
 
 def check_targets(planned: PlannedTask) -> None:
@@ -167,8 +167,8 @@ SHOWN = 3
 def check_known_answers(planned: PlannedTask) -> None:
     """Check a model that only repeats known answers, such as a file of predictions.
 
-    Raise if they belong to other samples, or are the targets themselves. Note samples without a prediction, and
-    predictions without a sample.
+    Raise if its ids match no sample, or if its answers are the targets. Note samples
+    without a prediction, and predictions without a sample.
     """
     model = planned.model
     if not isinstance(model, AnswersById):
@@ -221,7 +221,7 @@ def _refuse_targets(
     model: Predictions,
     where: str,
 ) -> None:
-    """Raise if a file of predictions contains the targets themselves, which would always score perfectly."""
+    """Raise if the predictions come from the task's own targets, because these would get a perfect score."""
     if not _is_data(planned, model.path):
         return
     columns = planned.samples.head.columns
@@ -297,7 +297,7 @@ def _note_on(
     ids: Sequence[str],
     what: str,
 ) -> str:
-    """Return a note that begins with the number of ids and ends with the first few of them."""
+    """Return a note with the number of ids and the first few of them."""
     first_ids = ", ".join(map(repr, ids[:SHOWN])) + (", …" if len(ids) > SHOWN else "")
     return f"{planned.task.name}: {len(ids):,} {what}: {first_ids}"
 
@@ -345,10 +345,10 @@ def _first_prompts(planned: PlannedTask) -> Iterator[tuple[Sample, Prompt]]:
 
 
 def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
-    """Return True if each prompt contains the transcript of its recording, and none of the other transcripts.
+    """Return True if each prompt contains the transcript of its own recording, and no other transcript.
 
-    The transcript may be a single word. A prompt that lists all words that may be spoken also contains the
-    other transcripts.
+    Transcripts may be single words. A prompt that lists all words that may be spoken is
+    accepted, because it also contains the other transcripts.
     """
     transcripts = {str(sample.target).strip().casefold() for sample, _ in prompts}
     return len(transcripts) > 1 and all(
@@ -360,7 +360,7 @@ def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
 
 
 def _asks_the_answer(planned: PlannedTask) -> bool:
-    """Return True if every sample's input equals its target, and the scorers compare text."""
+    """Return True if the input of every sample equals its target although the scorers compare text."""
     if (
         set(planned.task.produces) != {"text"}
         or not planned.scorings

@@ -35,7 +35,7 @@ LEAST = {
     "gpus_per_replica": 0,
     "scorer_seconds": 0,
 }
-"""Minimum of each option that is a number. The types are those of the fields of `RunOptions`."""
+"""Smallest valid value of each numeric option. An option's type is declared in `RunOptions`."""
 
 
 @contextmanager
@@ -132,9 +132,10 @@ def unused_faults(
     run: RunOptions,
     tasks: Sequence[Task],
 ) -> list[AssayError]:
-    """Return errors for settings without effect in the run, because the user would believe that they took effect.
+    """Return errors for settings that have no effect in the run, because the user would expect an effect.
 
-    Nothing is reported if code written for another system is involved, since that code reads the settings itself.
+    Nothing is reported if code written for another system takes part, because that code
+    may read the settings.
     """
     if run.dialect is not None or any(task.driver is not None for task in tasks):
         return []
@@ -170,7 +171,7 @@ def has_foreign_code(
     run: RunOptions,
     tasks: Sequence[Task],
 ) -> bool:
-    """Return True if code written for another system is involved, which reads the settings of a run itself."""
+    """Return True if the run uses code written for another system. Such code reads the run's settings itself."""
     return run.dialect is not None or any(
         task.foreign or task.driver is not None for task in tasks
     )

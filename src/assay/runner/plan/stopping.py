@@ -16,23 +16,23 @@ from .planned_task import PlannedTask
 
 CI, DECIDED = "ci", "decided"
 NARROWEST = 0.002
-"""Smallest half-width or margin that the rule accepts.
+"""Smallest half-width or margin that a rule may have.
 
-The grid on which confidence sequences are computed is too coarse for smaller ones.
+For smaller ones, the grid of the confidence sequences is too coarse.
 """
 FIX = "ci=0.02, or decided with --baseline RUN"
 
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """The `--until` rule, which may end a run early."""
+    """The parsed value of `--until`, which defines when a run may end early."""
 
     text: str
     """The rule as the user typed it."""
     half_width: float | None = None
-    """Stop once half the width of the value's interval is at most this; None if the rule is about a difference."""
+    """Stop when the value's interval is at most ± this; None for rules about a difference."""
     margin: float = 0.0
-    """The models are treated as equal if the interval of the difference is within ± this margin. 0: never."""
+    """Two models count as equal if the interval of their difference is within ± this margin. 0: never."""
 
     @property
     def is_paired(self) -> bool:
@@ -41,7 +41,7 @@ class Until:
 
     @property
     def schedule(self) -> StoppingRule:
-        """The rule that determines after how many samples the run is checked."""
+        """How often the run is checked: after which numbers of samples."""
         return StoppingRule(self.half_width or self.margin)
 
     def ends(
@@ -175,7 +175,7 @@ def _earlier_values(
     scoring: Scoring,
     where: str,
 ) -> Mapping[str, float]:
-    """Return the value of each sample in the baseline run, by sample id."""
+    """Return the value of each sample in the baseline run, by sample id. Used for `--until decided`."""
     reader = RunReader(Path(baseline).expanduser())
     rows = [
         row
@@ -214,7 +214,7 @@ def _earlier_values(
 
 
 def _is_of(row: Result, scoring: Scoring) -> bool:
-    """Return True if a row of a results table was computed from the scores of this scorer."""
+    """Return True if a row of the results table comes from this scorer, according to the name of its metric."""
     part_prefix = f"{scoring.name}."
     is_whole_number = row.metric == scoring.name
     return is_whole_number or row.metric.startswith(part_prefix)

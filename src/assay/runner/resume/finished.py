@@ -1,7 +1,8 @@
 """Resume a run: decide which results and answers of an earlier run in the same folder can be used.
 
-A complete run with the same settings is not repeated: its table is printed. Otherwise the digests in its `run.json`
-say whether finished samples are recognised by their ids, or every request must be compared by its key first.
+A complete run with the same settings is not repeated: its table is printed. Otherwise
+the digests in its `run.json` are compared. If they are equal, finished samples are
+recognised by id; if not, every request is compared by its key.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from ..result import RunResult
 
 
 class EarlierRun:
-    """The results and answers that an earlier run left in the folder; empty if the folder is new."""
+    """Results and answers that an earlier run left in the folder. A new folder has none."""
 
     def __init__(self, writer: RunWriter) -> None:
         manifest = writer.read_manifest()
@@ -37,7 +38,9 @@ class EarlierRun:
         return bool(self._writer.cell(planned.task.name, planned.model_name).answers)
 
     def changes(self, planned: PlannedTask) -> list[str] | None:
-        """Return the names of the digests that differ from the earlier run; None if it lacked this task × model."""
+        """Return which digests differ from those of the earlier run; None if that
+        run did not have this task × model.
+        """
         described = self._described(planned)
         if described is None:
             return None
@@ -57,13 +60,13 @@ class EarlierRun:
         return is_same_source and "data" in (self.changes(planned) or ())
 
     def expected(self, planned: PlannedTask) -> int | None:
-        """Return the number of samples in the earlier run if nothing has changed since, or else None."""
+        """Return the earlier run's number of samples if nothing has changed since; otherwise None."""
         if self.changes(planned) != [] or self._had_another_rule(planned):
             return None
         return (self._described(planned) or {}).get("n_expected") or None
 
     def taken(self, planned: PlannedTask) -> int | None:
-        """Return the number of rows that the earlier run used if `--until` ended it early, or else None."""
+        """Return the earlier run's number of rows if `--until` ended it early; otherwise None."""
         rows = self._writer.read_summary().get("results", ())
         task_rows = [
             row
@@ -86,7 +89,7 @@ class EarlierRun:
         planned_tasks: Sequence[PlannedTask],
         whisper: Callable[[str], None],
     ) -> RunResult | None:
-        """Return the results of the earlier run if it is complete and nothing has changed since, or else None."""
+        """Return the earlier run's results if it is complete and nothing has changed since; otherwise None."""
         before = self.manifest
         if (
             self.damage
@@ -137,7 +140,7 @@ class EarlierRun:
         )
 
     def _differs(self, planned: PlannedTask) -> bool:
-        """Return True if a change affects the results."""
+        """Return True if something has changed that affects the results."""
         described = self._described(planned)
         if (
             planned.makes_rows
@@ -153,7 +156,9 @@ class EarlierRun:
         )
 
     def _had_another_rule(self, planned: PlannedTask) -> bool:
-        """Return True if the earlier run had another `--until` rule, so that it was complete with other samples."""
+        """Return True if the earlier run had a different `--until` rule, so that it
+        may have ended at another sample.
+        """
         config = self.manifest.get("config")
         if isinstance(config, Mapping):
             then = config.get("until")
@@ -175,6 +180,6 @@ def _is_readable(manifest: Mapping[str, Any]) -> bool:
 def _reused(
     usage: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the usage of a complete run that is not repeated, by name: all its requests are listed as reused."""
+    """Yield the usage of a complete run by name, with its requests counted as reused instead of sent."""
     for name, spent in usage.items():
         yield name, {**spent, "asked": 0, "reused": spent["asked"] + spent["reused"]}

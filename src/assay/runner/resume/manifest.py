@@ -96,7 +96,10 @@ def _absolute(run: RunOptions) -> RunOptions:
 
 
 def _absolute_reference(name: object) -> object:
-    """Make the path in `file.py:fn`, `gguf/file` or a data path absolute. Return other names unchanged."""
+    """Make the path in a reference absolute: `file.py:fn`, `gguf/file` or a data path.
+
+    Return other names unchanged.
+    """
     if not isinstance(name, str):
         reference = getattr(name, "reference", None)
         return str(reference or getattr(name, "name", name))

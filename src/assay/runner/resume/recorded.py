@@ -1,7 +1,8 @@
 """Read a finished run from its manifest, and check which settings of another user's run may be used.
 
-Settings from another user's folder may name shipped tasks, scorers and models, and data. Code in other files, and
-options that send keys or give data more access, are refused, unless the command names them or has `--trust_code`.
+Settings from another user's folder may name data, and shipped tasks, scorers and
+models. Code in other files is refused, and so are options that send keys or give data
+more access. The command can allow them by naming them or with `--trust_code`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ WIDENING = (
     "media_root",
     "cache",
 )
-"""Options that let a run's data access more, or that write outside the run's folder."""
+"""Options that let the data of a run read more, or write outside the run folder."""
 
 
 def gate_for(
@@ -34,10 +35,10 @@ def gate_for(
     changes: Mapping[str, Any],
     trust_code: bool,
 ) -> Gate | None:
-    """Return a gate that restricts the code that a foreign manifest may name.
+    """Return a gate that checks which code another user's manifest may name; None if no check is needed.
 
-    Return None for the user's own runs, and with `trust_code`. `changes` are the options of the command itself, which
-    may name code.
+    None is needed for the user's own runs and with `trust_code`. Code named in
+    `changes`, the options of this command, is allowed.
     """
     if trust_code:
         return None
@@ -54,10 +55,10 @@ def check_settings(
     *,
     asks_model: bool,
 ) -> None:
-    """Raise if another user's run has options that need this user's consent on the command line.
+    """Raise if another user's run has options that need this user's consent.
 
-    They are those that widen its access (`WIDENING`), and those that determine where an API key
-    is sent. `changes` has the options from the command line.
+    These are the options in `WIDENING`, and those that determine where an API key is
+    sent. The user consents by repeating them on the command line (`changes`).
     """
     if gate is None:
         return
@@ -83,7 +84,7 @@ def _sending(
     arguments: Mapping[str, Any],
     prefix: str = "",
 ) -> Iterator[str]:
-    """Yield the options that determine where an API key is sent, or which environment variable holds it."""
+    """Yield the names of options that determine where an API key is sent, or which variable contains it."""
     for name, value in arguments.items():
         full_name = f"{prefix}{name}"
         if isinstance(value, Mapping):
@@ -143,7 +144,7 @@ def recorded_measures(manifest: Mapping[str, Any]) -> RecordedMeasures:
 
 
 def measure_name_of(planned: Mapping[str, Any]) -> str:
-    """Return the name of the measure in a task's entry of `run.json`; empty if the task was not changed."""
+    """Return the name of the measure from a task's entry in `run.json`; empty if the task was not changed."""
     if "measure" in planned:
         return str(planned["measure"])
     # Runs of the first version have it only in the protocol id.
@@ -166,7 +167,7 @@ class RecordedRun:
     models: dict[str, Model]
     ways: RecordedMeasures
     gate: Gate | None
-    """The gate that restricts the code that the run may name; None unless another user made the run."""
+    """Gate that checks which code the run's settings may name; None for a run of this user."""
 
 
 def recorded_run(

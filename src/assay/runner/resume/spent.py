@@ -1,4 +1,4 @@
-"""The spending of earlier runs in a folder: tokens and cost of every answer in the journal, and time."""
+"""The spending of earlier runs in a folder: time, and the tokens and cost of every answer in the journal."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ from ..options import RunOptions
 SECONDS = "spent_seconds"
 """The key in `run.json` for the total time of all runs in the folder."""
 NOT_ASKED = ("cached", "copied_from")
-"""Keys in the details of answers that did not come from a model."""
+"""If an answer's details have one of these keys, the answer was copied and no model was called for it."""
 CANARY = "canary"
 TOKENS = ("input_tokens", "output_tokens")
 
@@ -105,9 +105,7 @@ def _counts_of_answers(journal: Path) -> Iterator[tuple[str, dict[str, float]]]:
 
 
 def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
-    """Return the prices of the model that answers the requests of a task name. Helper
-    models have names `TASK#ROLE`.
-    """
+    """Return the prices of the model that answered under a task name. For `TASK#ROLE`, that is the helper model."""
     role = task.rpartition("#")[2] if "#" in task else ""
     if role:
         return options.judge_args_of(role_of_canary(role))
@@ -115,10 +113,10 @@ def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
 
 
 def canary_role(role: str) -> str:
-    """Return the role name under which the journal stores the canary calls of a judge.
+    """Return the role name under which canary calls of a judge are stored: `judge -> canary`.
 
-    A canary is an answer that only demands the best mark, to test the judge. The name is `canary` for the role
-    `judge`, and `canary-grader` for the role `grader`.
+    A canary is a made-up answer that asks for the top grade, to test the judge. Other
+    roles are a suffix: `grader -> canary-grader`.
     """
     if role == "judge":
         return CANARY

@@ -1,11 +1,13 @@
 """Limit the CPU time of scorers: one that computes too long on an answer loses that score, and the run continues.
 
-Scorers that compute are called on the main thread, where a signal interrupts even a regular expression that
-backtracks. One timer ticks by CPU time for the whole run, so that scoring costs two assignments and no system call.
-If a tick finds the same scorer call as an earlier tick, and the thread has used `seconds` of CPU time since then, it
-raises `ScorerOverrun` in the scorer.
+Scorers that compute are called on the main thread, where a signal can interrupt even a
+regular expression that backtracks. One timer for the whole run ticks by CPU time, so
+that each scorer call costs only two assignments and no system call. If a tick finds the
+same call as an earlier tick, and the thread has used `seconds` of CPU time since then,
+it raises `ScorerOverrun` in the scorer.
 
-Other threads (a notebook, a `blocking` scorer) are not limited, because signals do not reach them.
+Other threads (a notebook, a `blocking` scorer) are not limited, because signals do not
+reach them.
 """
 
 import contextlib
@@ -25,7 +27,7 @@ class ScorerOverrun(BaseException):
 
 
 class Guard:
-    """Keeps track of the scorer call in progress, and ends it from a timer if it takes too long."""
+    """Knows which scorer call is in progress. Its timer ends the call if it takes too long."""
 
     __slots__ = ("_began", "_seen", "is_scoring", "seconds", "serial", "thread")
 
@@ -40,7 +42,7 @@ class Guard:
         self._began = 0.0
 
     def tick(self, *_signal: object) -> None:
-        """Raise if the current scorer call is the same as at an earlier tick and has exceeded its time."""
+        """Timer callback: raise `ScorerOverrun` if the current scorer call has used more CPU time than allowed."""
         if not self.is_scoring:
             return
         now = time.thread_time()

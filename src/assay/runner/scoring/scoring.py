@@ -1,13 +1,14 @@
-"""One scorer applied to one sample's output.
+"""Apply one scorer to the output for one sample.
 
-A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises, or that returns no number
-for an answer with the outcome `scored`, is `judge_error`. An unreadable answer that was cut by the token limit is
-`truncated`. An answer that a content filter removed completely is `refused`, whatever the scorer returns. Reasoning
-without an answer is `truncated` if it was cut and `unparsed` otherwise.
+A model that gave no answer is `model_error`, never a wrong answer. If a scorer raises,
+or returns no number for an answer that it calls `scored`, the outcome is `judge_error`.
+An unreadable answer that was cut by the token limit is `truncated`. An answer that a
+content filter removed completely is `refused`, whatever the scorer returns. Reasoning
+without an answer is `truncated` if it was cut, otherwise `unparsed`.
 
-Several candidates are judged one by one and stored in one record;
+Several candidates are scored one by one and stored in one record;
 `summarizers.attempts` explains how they are combined. If the score of one candidate
-failed, the next run judges the record again.
+failed, the next run scores the record again.
 """
 
 import inspect
@@ -53,7 +54,7 @@ from .guard import GUARD, ScorerOverrun
 
 @dataclass(slots=True)
 class Scoring:
-    """A scorer prepared for one task and model."""
+    """A scorer with everything that is needed to apply it in one task with one model."""
 
     name: str
     scorer: Any
@@ -62,14 +63,14 @@ class Scoring:
     digest: str = ""
     is_async: bool = False
     is_slow: bool = False
-    """True if the scorer blocks for long and therefore runs in a thread."""
+    """True if the scorer blocks for long, so that it must run in a separate thread."""
     is_set_level: bool = False
     whole_output: bool = False
     summarizers: tuple[Any, ...] = ("mean",)
     scale: ValueScale = field(default_factory=ValueScale)
     """Direction and bounds of the scorer's values."""
     roles: tuple[str, ...] = ()
-    """Roles of the helper models that the scorer needs."""
+    """Roles of the helper models, such as `judge`, that the scorer calls."""
     takes_calls: bool = False
     """True if the task has tools, so that a tool call may be part of an answer."""
     reads: tuple[str, ...] = ()
@@ -104,7 +105,7 @@ class Scoring:
         )
 
     def given(self, models: Mapping[str, Any]) -> "Scoring":
-        """Return a copy whose scorer can call the given helper models, by role."""
+        """Return a copy in which the scorer can call these helper models, given by role."""
         if not self.roles:
             return self
         self.check_takes_models()
@@ -163,7 +164,7 @@ class Scoring:
         output: Output,
         missing: Outcome | None,
     ) -> Score:
-        """Adjust the score of a sample that ended at a limit, has no answer, or called tools that do not exist."""
+        """Adjust a score if the sample ended at a limit, has no answer, or calls a tool that does not exist."""
         if CHOICE_ORDER in sample.fields:
             score = _with_original_letter(score, sample.fields[CHOICE_ORDER])
         if output.details.get(LIMIT) is not None:
@@ -173,7 +174,7 @@ class Scoring:
         return self._without_tools(score, sample, output)
 
     def _limited(self, score: Score, limit: Outcome) -> Score:
-        """Return the score with a `limit` outcome. The output so far was scored, and the value is used."""
+        """Return the score with the outcome of a limit that ended the sample. The value counts as usual."""
         if score.outcome in UNRESOLVED:
             return score
         value: Any = _counted(score, self.scale)
@@ -271,9 +272,9 @@ class Scoring:
         order: int,
         judged_by: str,
     ) -> ScoreLine:
-        """Convert a score to a journal line.
+        """Convert a score to its journal line.
 
-        `judged_by` is the digest of the sample fields that scorers read.
+        `judged_by` is the digest of the sample fields that the scorer reads.
         """
         return ScoreLine(
             self.task,
@@ -298,9 +299,9 @@ class Scoring:
 
     @staticmethod
     def _settle(score: Score, output: Output) -> Score:
-        """Validate a score, and return it with its final outcome.
+        """Check that the values of a score are finite, and return it with its final outcome.
 
-        Raise if a value is not finite. An unreadable answer that was cut by the token limit becomes `truncated`.
+        An unreadable answer that was cut by the token limit becomes `truncated`.
         """
         value = score.value
         for number in value.values() if isinstance(value, Mapping) else (value,):
@@ -314,14 +315,14 @@ class Scoring:
 
 
 def takes_models(scorer: object) -> bool:
-    """Return True if helper models can be put into the scorer's field `models`."""
+    """Return True if the scorer is a dataclass with a field `models`, which can receive helper models."""
     if not is_dataclass(scorer) or isinstance(scorer, type):
         return False
     return any(option.name == "models" and option.init for option in fields(scorer))
 
 
 class NoHelper(GivenModel):
-    """Replaces a helper model while an output without an answer is scored. Every call to it fails."""
+    """Replaces a helper model while an output without an answer is scored. Every call fails."""
 
     def __init__(self, role: str) -> None:
         self.role = role
@@ -354,10 +355,11 @@ def outcome_without_answer(output: Output) -> Outcome | None:
 
 
 def score_without_answer(score: Score, outcome: Outcome) -> Score:
-    """Return the score of an output without an answer, with the details that its scorer returned.
+    """Return the score of an output without an answer, with the details that the scorer returned.
 
-    The outcome `data_error` is kept. The value is kept only if the scorer itself detected the missing answer, because
-    the value then has the names of all its metrics.
+    If the outcome is `data_error`, it is kept. The value is kept only if the scorer
+    itself noticed the missing answer, because its value then has the names of all
+    metrics.
     """
     if score.outcome is Outcome.DATA_ERROR:
         return score
@@ -381,9 +383,10 @@ def failure_score(error: ErrorInfo) -> Score:
 
 
 def _with_original_letter(score: Score, order: str) -> Score:
-    """Return the score with the letter that its answer has in the data, if the answer is the letter of an option.
+    """If an answer is the letter of a shuffled option, add the letter that this option has in the data to the score.
 
-    `order` has the original letters of shuffled options. A vote over epochs is then on options, not on positions.
+    `order` has the original letters of the shuffled options. Votes over epochs are then
+    counted by option, not by position.
     """
     letters = dict(zip(LETTERS, order, strict=False))
     letter = (score.answer or "").strip(" ().").upper()
@@ -397,7 +400,7 @@ def with_rounds(
     outputs: Sequence[Output],
     prompts: Sequence[Sequence[Mapping[str, Any]]],
 ) -> Output:
-    """Return the last answer of a dialogue with all its rounds, for scorers that need them.
+    """Return the last answer of a dialogue together with all rounds, for scorers that read them.
 
     `prompts` are in the form of the journal.
     """
@@ -424,10 +427,11 @@ def reduce_candidates(
     scores: Sequence[Score],
     scale: ValueScale = ValueScale(),
 ) -> Score:
-    """Combine the scores of the candidates of one request: the mean of their values, with the details of each.
+    """Combine the scores of a request's candidates: the mean of their values, with the details of each.
 
-    If one has no score, the result has none, so that it is judged again; the scores of the others are stored in the
-    details. `answer` is set only if it is the same for all candidates.
+    If a candidate has no score, the result has none, so that the next run scores it
+    again. The scores of the others are kept in the details. `answer` is set only if it
+    is the same for all candidates.
     """
     # A failed judge is asked again, so its outcome takes precedence.
     lost = sorted(
@@ -480,9 +484,10 @@ def _counted(
     score: Score,
     scale: ValueScale,
 ) -> float | Mapping[str, float | None] | None:
-    """Return the value with which a candidate enters the mean: the worst possible one if its answer was unreadable.
+    """Return the value of a candidate for the mean; the worst possible value if the answer was unreadable.
 
-    Named values other than 0 are kept, because their rule was able to read the answer.
+    If an unreadable answer has named values, those other than 0 are kept, because the
+    scorer could read them.
     """
     if score.outcome not in COUNTED_AS_ZERO:
         return score.value
@@ -498,10 +503,10 @@ def _counted(
 def _mean(
     values: Sequence[float | Mapping[str, float | None] | None],
 ) -> float | dict[str, float] | None:
-    """Return the mean of each named value over the candidates that have it.
+    """Average the values of candidates; with named values, average each name separately.
 
-    A candidate with one number has it for all names. If all candidates have one number, return their mean; None if
-    there are none.
+    A candidate with a single number counts with this number for every name. Return None
+    if no candidate has a value.
     """
     names = dict.fromkeys(
         name for value in values if isinstance(value, Mapping) for name in value

@@ -43,7 +43,7 @@ OTHER_NAMES = {
     "airplane": "aeroplane", "motorcycle": "motorbike", "couch": "sofa", "tv": "tvmonitor",
     "potted plant": "pottedplant", "dining table": "diningtable",
 }  # fmt: skip
-"""Other label sets' names for GenEval's classes, where they differ."""
+"""The names of some GenEval classes in other label sets, such as `couch -> sofa`."""
 
 
 class Detector:
@@ -248,9 +248,10 @@ class Detector:
         return ranked(detections)
 
     def number_of(self, name: str) -> int:
-        """Return the detector's number for a class name.
+        """Return the number under which the detector knows a class, such as 16 for "dog".
 
-        Raise for an unknown class, because the detector could not report that such an object is missing.
+        Raise for an unknown class, because its absence from the detections would mean
+        nothing.
         """
         for label in (name, OTHER_NAMES.get(name, name)):
             if label.lower() in self.labels:
@@ -312,7 +313,7 @@ class Colors:
         return COLORS[int((features @ self._words(name).T).argmax())]
 
     def _words(self, name: str) -> torch.Tensor:
-        """Return one text embedding per colour for an object: the normalized mean over several phrasings."""
+        """Return one text embedding per colour for a class of objects: the normalized mean over several phrasings."""
         import torch
 
         if name not in self._known:

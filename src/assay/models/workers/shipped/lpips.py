@@ -153,5 +153,5 @@ def _entry(
 
 
 def _unit(features: torch.Tensor) -> torch.Tensor:
-    """Scale features to length 1 at each position."""
+    """Scale the feature vector at each position to length 1."""
     return features / ((features**2).sum(1, keepdim=True).sqrt() + 1e-10)

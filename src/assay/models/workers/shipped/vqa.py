@@ -179,9 +179,10 @@ class Vqa:
         yes: tuple[str, ...],
         no: tuple[str, ...],
     ) -> tuple[float, float]:
-        """Return the probability that the next word is yes, and that it is no, over all spellings of each.
+        """Return the probabilities that the next word is yes or no, each summed over
+        its spellings (`Yes`, ` yes`, …).
 
-        A token with which both words begin, such as a space, is ignored.
+        A token with which both words can begin, such as a space, is ignored.
         """
         tokenizer = self.processor.tokenizer
         probable = logits.float().softmax(-1)

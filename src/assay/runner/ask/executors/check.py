@@ -115,7 +115,10 @@ async def make_spread(
     say: Callable[[str], None],
     whisper: Callable[[str], None],
 ) -> Spread:
-    """Create the replicas of a model without starting them. `whisper` shows lines that matter only during the run."""
+    """Create the replicas of a model, but do not start them.
+
+    `whisper` shows the user lines that matter only during the run.
+    """
     model = planned.model
     is_async = inspect.iscoroutinefunction(model.generate)
     window = (

@@ -47,7 +47,7 @@ class Processes:
         return Process(process, reader, writer)
 
     async def watch(self) -> None:
-        """Wait forever, because local processes can be started as long as the run lasts."""
+        """Wait forever, because new processes can be started on this machine at any time."""
         await asyncio.get_running_loop().create_future()
 
     async def close(self) -> None:
@@ -141,7 +141,7 @@ def shares(
     replicas: int,
     gpus_per_replica: float | None,
 ) -> list[dict[str, str]]:
-    """Return the environment variables of each replica: which GPUs it can use, and how many threads."""
+    """Return environment variables for each replica, which set its GPUs and its number of threads."""
     if "OMP_NUM_THREADS" in os.environ:
         threads = {}
     else:
@@ -186,7 +186,7 @@ def gpus() -> list[str]:
 
 
 def _cores_each(replicas: int) -> int:
-    """Return the number of threads per replica that gives one thread per core in total."""
+    """Return how many threads each replica may use, so that all together use each core once."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)) // replicas)
     return 1

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 AUTH_MODE = "RAY_AUTH_MODE"
 SECONDS_BETWEEN_LOOKS = 5.0
 LONGEST_ABSENCE = 30.0
-"""Seconds for which the head node may be unreachable.
+"""If the head node is unreachable for this many seconds, the cluster counts as lost.
 
-Ray ends every process of its cluster after a minute, including this one.
+After a minute, Ray would end every process of the cluster, including this one.
 """
 
 
@@ -63,7 +63,8 @@ class RayActors:
     ) -> "tuple[RayActors, int]":
         """Join or start a cluster.
 
-        Return the executor and the number of replicas: as requested, or else as many as fit.
+        Return the executor, and the number of replicas: the requested one, or as many
+        as the cluster has room for.
         """
         import ray
 
@@ -236,5 +237,5 @@ def _restore_auth_mode(mode: str | None) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of an error. The others only list where Ray searched."""
+    """Return the first line of an error. The other lines only list where Ray searched."""
     return next(iter(str(error).strip().splitlines()), "")

@@ -1,7 +1,7 @@
 """The main process's handle of a replica: jobs in, outputs out, over any channel.
 
-The state of a dialogue never leaves the replica that made it. The main process holds a token instead, and the replica
-drops the state once the token is garbage collected.
+The state of a dialogue stays in the replica that made it. The main process holds only a
+token for it. When the token is garbage collected, the replica drops the state.
 """
 
 import os
@@ -42,13 +42,13 @@ class Executor(Protocol):
         """Start a replica without loading its model. It may wait for free resources."""
 
     async def watch(self) -> None:
-        """Watch the executor while replicas can be started. Raise `ClusterLost` once they cannot."""
+        """Wait until no more replicas can be started, then raise `ClusterLost`."""
 
     async def close(self) -> None: ...
 
 
 class StateToken:
-    """Stands for a dialogue state that only a replica holds."""
+    """A placeholder in the main process for a dialogue state that is kept by a replica."""
 
     __slots__ = ("__weakref__", "token")
 
@@ -83,7 +83,7 @@ class Replica:
         return cls(number, channel)
 
     async def faults(self, request: Request) -> list[str]:
-        """Return the replica's warnings about how its model renders a prompt."""
+        """Return warnings about how the replica's model renders the prompt of a request."""
         blobs: dict[str, Any] = {}
         plain = request_to_plain(request, blobs, by_path=self._channel.by_path)
         head, _ = await _ask(
@@ -97,7 +97,8 @@ class Replica:
     async def ask(self, jobs: Sequence[Job]) -> tuple[list[Output], int, float]:
         """Send jobs to the replica.
 
-        Return the outputs, how many requests fit into memory at once (0 if all did), and the seconds of the call.
+        Return the outputs; the number of requests that fit into memory (0 if all did);
+        and the seconds taken.
         """
         blobs: dict[str, Any] = {}
         requests = []
@@ -143,7 +144,7 @@ async def _ask(
     blobs: Mapping[str, Any],
     where: str,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Send a frame to a replica. Return the reply, or raise the error that it contains."""
+    """Send a frame to a replica and return the reply. If the reply contains an error, raise it."""
     frame = pack(head, blobs)
     reply = await channel.ask(frame)
     answer, media = unpack(reply)

@@ -122,7 +122,7 @@ class Server:
         return pack({"outputs": plain, "fits": fits, "seconds": seconds}, output_blobs)
 
     def _state(self, plain: Mapping[str, Any]) -> object:
-        """Return the dialogue state from which a request continues; None if it starts a dialogue."""
+        """Return the stored dialogue state that a request continues; None for the first request of a dialogue."""
         if "state" in plain:
             return self._states[plain["state"]]
         return None

@@ -1,10 +1,11 @@
-"""Work shared by replicas: which replica may take which request, and what happens to the requests of a dead replica.
+"""Work shared by replicas: which replica may take which request, and what happens when a replica dies.
 
-A replica takes neighbouring rows, so that their shared prefix is computed once. A dialogue stays with the replica
-that began it. If that replica dies, a dialogue whose history is sent with each round repeats the lost round on
-another replica; a dialogue that the replica remembered starts again. A request that was in flight when replicas died
-is sent again in a smaller batch, then alone, on another replica if there is one. After the third death it
-fails.
+A replica takes neighbouring rows, so that their shared prefix is computed once. A
+dialogue stays with the replica that began it. If that replica dies, another one repeats
+the lost round, provided that each round sends the whole history. If only the dead
+replica had the history, the dialogue starts again. A request that was in flight when a
+replica died is sent again in a smaller batch, then alone, on another replica if there
+is one. After the third death it fails.
 """
 
 import math
@@ -16,14 +17,14 @@ from ..work import Job, JobQueue, Work
 MOST_DEATHS = 3
 """Number of replicas that may die on a request before the request fails."""
 SMALLER = 8
-"""After a death, a request is repeated in a batch that is smaller by this factor."""
+"""When a replica dies, its requests are sent again in batches that are smaller by this factor."""
 
 Place = tuple[str, int, int]
-"""Identifies a job: sample, epoch and round. A driver may ask several questions about one sample at once."""
+"""Identifies a job: sample, epoch and round. Rounds also number a driver's questions about one sample."""
 
 
 class SharedWork(Work):
-    """Jobs still to be done by several replicas, which are numbered from 1."""
+    """The jobs that several replicas share. Replicas are numbered from 1."""
 
     def __init__(
         self,
@@ -82,7 +83,7 @@ class SharedWork(Work):
         return jobs
 
     def _may_take(self, replica: int) -> bool:
-        """Return True unless the replica works on a job that must run alone."""
+        """Return True if a replica may take jobs: it may not while it works on a job that must run alone."""
         return replica not in self._alone
 
     def _next_for(self, replica: int) -> Job | None:
@@ -95,8 +96,9 @@ class SharedWork(Work):
         return job
 
     def _ready_for(self, replica: int) -> int | None:
-        """Return the index of the next waiting job for this replica, first from its own
-        dialogues; None if there is none.
+        """Return the index of the next waiting job for a replica; None if there is none.
+
+        Jobs of dialogues that the replica began come first.
         """
         first_free = None
         for index, job in enumerate(self._ready):
@@ -109,7 +111,8 @@ class SharedWork(Work):
     def _suits(self, job: Job, replica: int) -> bool:
         """Return True if a job may be given to this replica.
 
-        A replica that died on the job may take it only if all others also died on it.
+        A replica that died on a job gets it again only if all other replicas also died
+        on it.
         """
         if len(job.died_on) + 1 >= MOST_DEATHS and self._open[replica]:
             return False
@@ -118,7 +121,10 @@ class SharedWork(Work):
         )
 
     async def more_for(self, replica: int) -> bool:
-        """Wait until there may be jobs for a replica. Return False if none can come, or if the replica was removed."""
+        """Wait until a replica may take jobs, and return True.
+
+        Return False if no more jobs will come, or if the replica was removed.
+        """
         while not self.stopped and replica in self._open:
             if self._may_take(replica):
                 has_rows = not self._is_exhausted and not self._is_behind()
@@ -155,7 +161,7 @@ class SharedWork(Work):
         self.finished(len(jobs))
 
     def give_back(self, jobs: Sequence[Job]) -> None:
-        """Return unsent jobs to the front of the queue."""
+        """Put unsent jobs back at the front of the queue."""
         self._ready.extendleft(self._freed(job) for job in reversed(jobs))
         self.settled(jobs)
 
@@ -182,9 +188,10 @@ class SharedWork(Work):
         return [job for job in jobs if len(job.died_on) >= MOST_DEATHS]
 
     def _freed(self, job: Job) -> Job:
-        """Return a job in a form that any replica may take.
+        """Return a job that any replica may take.
 
-        If only its former replica had the earlier rounds, the dialogue starts again with its first round.
+        If only the former replica remembers the earlier rounds, this is the dialogue's
+        first round.
         """
         job.home = 0
         if not job.round or not (self._remembers or job.request.state is not None):
@@ -194,7 +201,7 @@ class SharedWork(Work):
         return first
 
     def _leave(self, job: Job) -> int:
-        """Remove a job from its replica, and return the replica's number."""
+        """Record that a job has left its replica, and return the number of that replica."""
         replica = self._at.pop(_place(job), 0)
         if replica in self._open:
             self._open[replica] -= 1
@@ -203,9 +210,10 @@ class SharedWork(Work):
 
 
 class StandingShares(SharedWork):
-    """Jobs that arrive during the run, such as the calls of a judge, until the work is stopped.
+    """Shared jobs that arrive during the run, such as a judge's, until the work is stopped.
 
-    The jobs of a call are split evenly. A busy replica takes no more while another one is idle.
+    The jobs of a call are split evenly: a busy replica takes no more while another is
+    idle.
     """
 
     def __init__(
@@ -227,7 +235,7 @@ class StandingShares(SharedWork):
         most: int,
         with_media: int | None = None,
     ) -> list[Job]:
-        """Return up to `most` jobs for a replica, leaving enough for the other idle replicas."""
+        """Return up to `most` jobs for a replica. If other replicas are idle, leave a fair share for them."""
         idle = sum(not busy for busy in self._open.values())
         jobs = super().take_for(
             replica,

@@ -1,8 +1,10 @@
-"""A spread runs the replicas of one model on the work of a task. Only the main process writes to disk.
+"""Run the replicas of one model on the work of a task. Only the main process writes to disk.
 
-Each replica has a loop that starts it, keeps it busy and replaces it when it dies. All share one work, so that a slow
-replica takes less of it, and one that starts late takes the rest. Replicas of an endpoint use one server and one key,
-so they share one queue, which limits the requests in flight and waits during an outage of the server.
+Each replica has a loop that starts it, keeps it busy and replaces it when it dies. All
+replicas take jobs from the same work, so a slow one takes fewer, and one that starts
+late takes what is left. Replicas of an endpoint use the same server and key, so they
+share one queue. It limits the requests in flight, and waits while the server is
+unreachable.
 """
 
 import asyncio
@@ -21,7 +23,7 @@ from .replica import Executor, ModelSource, Replica, ReplicaLost
 from .shared_work import MOST_DEATHS, SharedWork
 
 MOST_STARTS = 3
-"""Number of times in a row that a replica may die while loading its model before its slot is abandoned."""
+"""If a replica dies this many times in a row while loading its model, it is not started again."""
 
 
 @dataclass(eq=False)
@@ -38,7 +40,7 @@ class Spread:
     whisper: Callable[[str], None] = lambda line: None
     """Function that shows lines that matter only during the run."""
     greet: Callable[[Replica], Awaitable[None]] | None = field(default=None, init=False)
-    """Function that is called once with the first replica that is ready, before any request."""
+    """Function to call once, with the first replica that is ready, before any request is sent."""
 
     def __post_init__(self) -> None:
         self.is_async = inspect.iscoroutinefunction(self.model.generate)
@@ -90,7 +92,7 @@ class Spread:
             await asyncio.gather(ending, watching, *serving, return_exceptions=True)
 
     async def _let_come_back(self, serving: "dict[asyncio.Task[None], Slot]") -> None:
-        """Wait for the requests in flight at replicas. Cancel replicas that are still starting."""
+        """Wait until the replicas have answered the requests in flight. Cancel replicas that are still starting."""
         for running, slot in serving.items():
             if slot.replica is None:
                 running.cancel()
@@ -185,7 +187,7 @@ class Spread:
         work: SharedWork,
         sink: Sink,
     ) -> None:
-        """Send jobs to a replica until none is left for it, or it dies."""
+        """Send jobs to a replica until there are none left for it, or until it dies."""
         while True:
             jobs = self._take(slot, work)
             if not jobs:
@@ -209,7 +211,10 @@ class Spread:
         work: SharedWork,
         sink: Sink,
     ) -> None:
-        """Send one request, with retries. If the replica dies while the request waits, pass it to another one."""
+        """Send one request, with retries.
+
+        If the replica dies before the request is sent, another replica takes it.
+        """
         is_there = False
 
         async def once() -> Output:
@@ -309,7 +314,7 @@ class Spread:
         work: SharedWork,
         sink: Sink,
     ) -> None:
-        """Pass answers to the sink, which writes and scores them, and count their jobs as finished."""
+        """Pass answers to the sink, which stores and scores them, and mark their jobs as finished."""
         try:
             sink.keep(answers)
             sink.judge(answers)
@@ -369,7 +374,7 @@ class Slot:
         self.progress = TaskProgress("", "")
 
     def note(self, state: str) -> None:
-        """Show the state of the replica."""
+        """Show the state of the replica to the user."""
         self.state = self.progress.replicas[self.number] = state
 
     def died(self, how: str) -> None:

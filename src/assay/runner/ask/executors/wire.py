@@ -24,7 +24,7 @@ from ....core.tools import read_tools
 from ....store.journal import as_plain
 
 HEAD = struct.Struct("!QQ")
-"""The bytes before a frame: call number and frame length."""
+"""Layout of the bytes before each frame: the number of the call, and the length of the frame."""
 
 Blobs = dict[str, Any]
 """Media by digest: their kind, and their bytes or path."""
@@ -141,7 +141,10 @@ def request_from_plain(
 
 
 def _think_tags(plain: Mapping[str, Any]) -> ThinkTags:
-    """Read the option `think_tags` of a request. It is sent inside a list, because a bare False would be left out."""
+    """Read the option `think_tags` of a request.
+
+    In the frame, the value is inside a list, because a plain False would be omitted.
+    """
     [tags] = plain.get("think_tags", (None,))
     return tuple(tags) if isinstance(tags, list) else tags
 

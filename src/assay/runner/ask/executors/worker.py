@@ -46,8 +46,9 @@ async def serve(channel: socket.socket) -> None:
 
 
 def _end_if_broken(call: "asyncio.Task[None]") -> None:
-    """End the process after an error in assay itself. The main process then passes the
-    requests to another replica.
+    """If handling a frame raised an error in assay itself, end the process.
+
+    Another replica then takes the requests.
     """
     if call.cancelled():
         error = None
