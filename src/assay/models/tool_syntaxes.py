@@ -274,10 +274,7 @@ def _keyword_values(node: ast.Call) -> dict[str, Any]:
 
 
 def _value(node: ast.expr) -> object:
-    """Return the value of an argument in a Python expression, without running code.
-
-    A bare name becomes text: `x=red`.
-    """
+    """Return the value of an argument in a Python expression; no code is run. A bare name becomes text: `x=red`."""
     if isinstance(node, ast.Constant):
         if node.value is Ellipsis:
             return "..."

@@ -75,12 +75,12 @@ class Standing:
             await asyncio.gather(self._running, return_exceptions=True)
 
     def keep(self, answers: Answers) -> None:
-        """Write answers to disk, each in the way of the caller that requested it."""
+        """Let each caller write the answers to its own requests to disk."""
         for call, answers_of_call in self._by_call(answers):
             call.keep(answers_of_call)
 
     def judge(self, answers: Answers) -> None:
-        """Let each caller's sink score or count its answers, and finish the calls that now have all their answers."""
+        """Let each caller score the answers to its own requests, and finish the calls that now have all answers."""
         for call, answers_of_call in self._by_call(answers):
             call.judge(answers_of_call)
             for job, _ in answers_of_call:
@@ -170,7 +170,7 @@ def _retrieve_error(running: "asyncio.Task[None]") -> None:
 
 
 class _Call:
-    """One call of `Standing.ask`: collects the answers for the caller, and passes them to the caller's sink."""
+    """One call of `Standing.ask`: lets the caller store and score each answer, and collects the outputs for it."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -180,10 +180,10 @@ class _Call:
         self.done: asyncio.Future[None]
 
     def keep(self, answers: Answers) -> None:
-        """Write answers to disk through the caller's sink."""
+        """Let the caller write these answers to disk."""
         self._sink.keep(answers)
         self.outputs.update((id(job), output) for job, output in answers)
 
     def judge(self, answers: Answers) -> None:
-        """Pass answers to the caller's sink for scoring, and store the outputs to return."""
+        """Let the caller score these answers, and collect the outputs for the return value."""
         self._sink.judge(answers)

@@ -140,10 +140,7 @@ class TaskRun:
         work: Work,
         asker: Asker | None,
     ) -> None:
-        """Send requests and score answers until no rows are left.
-
-        Without an `asker`, only wait for pending scores.
-        """
+        """Send requests and score answers until no rows are left. With `asker=None`, only wait for pending scores."""
         self.work = work
         try:
             if asker is not None:
@@ -353,8 +350,7 @@ class TaskRun:
     ) -> Request:
         """Return a request with its seed and its key.
 
-        The first `known_messages` messages do not enter the key, because the previous round's key, `previous`, covers
-        them.
+        The first `known_messages` messages are not hashed again, because the previous round's key covers them.
         """
         options = self.planned.options_for(prompt)
         seed, draw = seeds_of(options.seed, sample.id, epoch, round)
@@ -428,7 +424,7 @@ class TaskRun:
         answers: Sequence[Answered | None],
         stored: Sequence[Answered | None],
     ) -> Sequence[Scoring]:
-        """Count a sample answered in the journal. Return the scorers whose score is missing or out of date."""
+        """Count a sample answered in the journal. Return the scorers whose score is missing or outdated."""
         self.progress.reused += 1
         if len(stored) > len(answers):
             self.planned.rounds[sample.id, epoch] = len(answers)
@@ -560,7 +556,7 @@ class TaskRun:
     ) -> Job | None:
         """Return the job of the first unanswered round of a dialogue; None if all rounds have answers.
 
-        If the model keeps the history of a dialogue itself, always return the first round.
+        If the model keeps a dialogue's history itself, always return the first round.
         """
         dialogue = self._begin_dialogue(sample, request.prompt, epoch)
         first = job = Job(sample, request, epoch, order=order)

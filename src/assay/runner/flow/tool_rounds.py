@@ -384,9 +384,7 @@ class ToolRounds:
         job: Job,
         calls: Sequence[ToolCall],
     ) -> tuple[ToolResult, ...]:
-        """Return the recorded results if the tools have no state; otherwise run the calls and record their
-        results.
-        """
+        """Return recorded results if the tools have no state; otherwise run the calls and record the results."""
         recorded, seconds = self._recorded_results(job)
         if recorded is not None and not self._set.is_stateful:
             at_work.used.seconds += seconds

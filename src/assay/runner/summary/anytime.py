@@ -1,9 +1,9 @@
 """Intervals for runs that may stop early. They stay valid however often the run checked its scores.
 
-If a run may stop after a check, a fixed-n interval misses the true value more often
-than stated. It is replaced by the betting confidence sequence over the samples in the
-order in which they were sent. If that is not possible, the row is flagged because its
-interval ignores early stopping.
+If a run may stop after any check, an ordinary interval for a fixed n misses the true
+value more often than stated. It is replaced with the betting confidence sequence over
+the samples in the order in which they were sent. If that is not possible, the row gets
+a flag that its interval ignores early stopping.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ def anytime_results(
     planned: PlannedTask,
     scoring: Scoring,
 ) -> list[Result]:
-    """Return the results of one scorer with intervals that remain valid if a run stops early.
+    """Return the results of one scorer, with intervals that remain valid if the run stops early.
 
     `records` are in the order of the samples.
     """
@@ -68,7 +68,7 @@ def _relabelled(
     scoring: Scoring,
     rule: Until,
 ) -> Result:
-    """Return one result with an interval that remains valid after early stopping, or with a flag that it has none."""
+    """Return a result with an interval that is valid after early stopping. If there is none, add a flag."""
     has_stopped = planned.counted_rows is not None
     stopped = (f"stopped early by --until {rule.text}",) if has_stopped else ()
     values = _values(result, records, planned, scoring)
@@ -112,7 +112,7 @@ def difference_of(
     scoring: Scoring,
     rule: Until,
 ) -> dict[str, Any]:
-    """Return the mean difference from the baseline's value of each sample, with its interval and the decision."""
+    """Return the mean difference from the baseline, taken sample by sample, with its interval and the decision."""
     before = planned.earlier_values or {}
     gaps = [value - before[id] for id, value in values.items() if id in before]
     now = _estimate(gaps, scoring, is_paired=True)
@@ -174,7 +174,7 @@ def _values(
     planned: PlannedTask,
     scoring: Scoring,
 ) -> dict[str, float]:
-    """Return the value of each sample by id, for one result; empty if the values cannot be read."""
+    """Return the value of each sample for one result, by sample id; empty if the values cannot be read."""
     if scoring.whole_output:
         candidates = 1
     else:
@@ -195,8 +195,8 @@ def _estimate(
     *,
     is_paired: bool,
 ) -> Estimate | None:
-    """Return the mean of values with its confidence sequence, checked as often as
-    during the run; None if impossible.
+    """Return the mean of values with a confidence sequence that was checked as often
+    as the run did; None if impossible.
     """
     if not values or scoring.bounds is None:
         return None

@@ -21,7 +21,7 @@ class ChanceLevel:
     """The sum over samples of the expected score of a guess."""
     count: int = 0
     has_others: bool = False
-    """True if some sample has no options, or several right ones. The task then has no chance level."""
+    """True if some sample has no options, or more than one right option. The task then has no chance level."""
 
     def add(self, item: Sample | BadSample) -> None:
         """Add the options of one sample to the sums."""
@@ -68,7 +68,7 @@ def with_chance(
 
 
 def _is_choice(scorer: object) -> bool:
-    """Return True for shipped scorers that detect which option an answer chose."""
+    """Return True if a scorer comes with assay and detects which option an answer chose."""
     if isinstance(scorer, type) or callable(scorer):
         kind = scorer
     else:

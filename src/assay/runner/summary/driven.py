@@ -1,8 +1,8 @@
 """Convert the return value of a driver, which does its own scoring, to rows of the results table.
 
-The scores of individual samples are not known, so these numbers have no interval. The exception is a share with its
-counts: `accuracy` with `correct` and `total` has the interval of a share, and bounds for samples that could not be
-judged.
+Drivers do not report the scores of samples, so most of their numbers have no interval.
+The exception is a fraction with its counts: `accuracy` with `correct` and `total` gets
+the interval of a proportion, and bounds for the samples that could not be judged.
 """
 
 import math
@@ -20,7 +20,7 @@ from .results import flatten
 
 @dataclass(frozen=True, slots=True)
 class Driven:
-    """Return type of a driver that reports more than numbers."""
+    """A return value for drivers that report more than a few numbers."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     n: int | None = None
@@ -28,7 +28,9 @@ class Driven:
     n_expected: int | None = None
     """Number of all samples, including those that could not be sent."""
     protocol: str = ""
-    """The protocol id of the results, if it differs from the task's, as for a driver with several methods."""
+    """The protocol id of the results, if it is not the task's, for example because
+    the driver offers several methods.
+    """
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Further details, attached to the first value."""
     results: Sequence[Result] = ()
@@ -103,7 +105,7 @@ def _is_share(
     name: str,
     numbers: Mapping[str, float],
 ) -> bool:
-    """Return True if a value equals `correct / total`, two counts that the driver also returned."""
+    """Return True if a value is the quotient of two other values in the mapping: `correct` and `total`."""
     correct = numbers.get("correct")
     total = numbers.get("total")
     if name != "accuracy" or correct is None or not total or not 0 <= correct <= total:
@@ -120,7 +122,7 @@ def _interval(
     name: str,
     numbers: Mapping[str, float],
 ) -> tuple[tuple[float, float] | None, str]:
-    """Return the interval of a share and the name of its method; None for any other value."""
+    """Return the interval of a fraction and the name of the method; None if the value is not a fraction."""
     if not _is_share(name, numbers):
         return None, "none: a set-level metric"
     correct = float(numbers["correct"])
@@ -136,9 +138,11 @@ def _bounds(
     numbers: Mapping[str, float],
     unresolved: Mapping[str, int],
 ) -> tuple[float, float] | None:
-    """Return the share if all samples without a score were wrong, and if all were right; None if there are none.
+    """Return the fraction if all unscored samples were wrong, and if all were right;
+    None if every sample has a score.
 
-    Rows that were not sent are not in `total`. Failed requests are in it, counted as wrong.
+    Rows that were not sent are not in `total`. Failed requests are in `total`, counted
+    as wrong.
     """
     if not unresolved or not _is_share(name, numbers):
         return None

@@ -1,7 +1,8 @@
 """The end of a run: results of each task × model, status, and the notes under the table.
 
-`runner/flow/session` calls these functions in their order here: `task_results` for each task × model, then once
-`status_of`, `first_errors`, `close_manifest` for `run.json`, and `counted_samples` for `summary.json`.
+`runner/flow/session` calls these functions in the order of this module: `task_results`
+for each task × model, then once `status_of`, `first_errors`, `close_manifest` for
+`run.json`, and `counted_samples` for `summary.json`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,9 +27,9 @@ async def task_results(
     others: Sequence[Result],
     say_fault: Callable[[AssayError], None],
 ) -> list[Result]:
-    """Return the results of one task × model, with metric names that differ from those of `others`.
+    """Return the results of one task × model. Their metric names differ from those in `others`.
 
-    `offsets` has, by scorer, the offsets of the score lines in the journal.
+    `offsets` has, for each scorer, the byte offsets of its score lines in the journal.
     """
     results: list[Result] = []
     records_by_scorer = {
@@ -78,7 +79,7 @@ def _with_headline_first(
     planned: PlannedTask,
     say_fault: Callable[[AssayError], None],
 ) -> list[Result]:
-    """Return the results with those of the headline metric first. Report an error if no summarizer computes it."""
+    """Move the results of the headline metric to the front. Report an error if no result has this metric."""
     headline = planned.task.headline
     if not headline or not results:
         return results
@@ -126,7 +127,7 @@ def first_errors(
     results: Sequence[Result],
     progress: Sequence[TaskProgress],
 ) -> Iterator[str]:
-    """Yield a line for each outcome that left samples without a score, with a count and the first example."""
+    """Yield a line for each outcome that leaves samples unscored: the number of samples, and the first of them."""
     for task_progress in progress:
         for outcome, example in sorted(task_progress.first_errors.items()):
             yield f"{task_progress.task}: {_count(results, task_progress, outcome)} {outcome}; first: {example}"
@@ -137,7 +138,7 @@ def _count(
     progress: TaskProgress,
     outcome: str,
 ) -> int:
-    """Return the number of samples with an outcome. Each is counted once, not once for each scorer."""
+    """Return the number of samples with an outcome. A sample counts once, even if it has several scorers."""
     count = 0
     for result in results:
         if result.task == progress.task and result.model == progress.model:
@@ -174,10 +175,11 @@ def counted_samples(
     planned_tasks: Sequence[PlannedTask],
     writer: RunWriter,
 ) -> dict[str, Any]:
-    """Return the entry `counted` of `summary.json`: the samples in its table, for readers of the journal.
+    """Return the entry `counted` of `summary.json`, which lists the samples in the table.
 
-    It is empty if every sample of the journal was counted. The journal has more samples if the folder was run again
-    with a smaller limit.
+    Readers of the journal need it if the folder was run again with a smaller limit,
+    because the journal then has more samples than the table. It is empty if the journal
+    has no others.
     """
     entries = []
     for planned in planned_tasks:
@@ -192,7 +194,7 @@ def _counted_entry(
     planned: PlannedTask,
     answered: Iterable[tuple[str, int]],
 ) -> list[dict[str, Any]]:
-    """Return a list with one entry: the samples of the result. It is empty if the journal has no other answers.
+    """Return a list with the entry for one result's samples; empty if the journal has no other answers.
 
     `answered` has the sample and the epoch of each answer in the journal.
     """

@@ -41,7 +41,7 @@ from ..tasks.components import build_summarizer
 from .table_rows import SummarizedRow, unique_rows
 
 INSTEAD = "mean"
-"""The fallback summarizer, used if all others failed."""
+"""The summarizer to use if all summarizers of a scorer failed."""
 
 
 def summarize(
@@ -52,10 +52,11 @@ def summarize(
     say_fault: Callable[[AssayError], None],
     beside: Mapping[str, Sequence[ScoreRecord]] = EMPTY,
 ) -> list[Result]:
-    """Return the results of one scorer on one task × model. Its summarizers get one record for each answer.
+    """Run the summarizers of one scorer on one task × model, and return the results.
 
-    An error of a summarizer is passed to `say_fault`; if no result is left, the mean is used. `beside` has the
-    records of all scorers, for summarizers that need several of them.
+    They get one record for each answer. Errors of summarizers are passed to
+    `say_fault`; if no result is left, the mean is used. `beside` has the records of all
+    scorers, for summarizers that need several of them.
     """
     if scoring.whole_output:
         candidates = 1
@@ -110,9 +111,10 @@ def summarize(
 
 
 def _of_repeats(planned: PlannedTask, scoring: Scoring) -> list[Any]:
-    """Return the summarizers pass@k and pass^k for a task with tools and k epochs, unless it names others.
+    """Return summarizers for pass@k and pass^k if a task with tools has k epochs and names no summarizers.
 
-    pass@k is the share of samples solved in at least one of k epochs, pass^k in all of them.
+    pass@k is the fraction of samples solved in at least one of k epochs, pass^k the
+    fraction solved in all.
     """
     k = planned.task.epochs
     is_usual = scoring.summarizers == ("mean",) and not planned.task.summarizers
@@ -125,7 +127,7 @@ def _of_repeats(planned: PlannedTask, scoring: Scoring) -> list[Any]:
 
 
 def _not_weighted(records: Iterable[ScoreRecord]) -> tuple[str, ...]:
-    """Return a flag for a result that ignores the weights of its samples, if they have weights."""
+    """Return a flag for a result that ignores the samples' weights; empty if there are no weights."""
     first = next(iter(records), None)
     has_weights = first is not None and first.weight is not None
     return ("row weights not applied",) if has_weights else ()
@@ -143,9 +145,9 @@ async def set_level(
 ) -> list[Result]:
     """Return the results of a scorer that judges all samples at once.
 
-    `faults` are the records of rows that were not sent.
-
-    Each candidate of each epoch belongs to a separate set, unless the scorer receives whole outputs.
+    There is one set of samples for each candidate of each epoch, unless the scorer
+    receives outputs with all candidates. `faults` are the records of rows that were not
+    sent.
     """
     writer.reload()
     outcomes = Counter(str(fault.outcome) for fault in faults)
@@ -185,7 +187,10 @@ def _answered(
     writer: RunWriter,
     epoch: int,
 ) -> tuple[Rows, Counter[str]]:
-    """Return the samples of one epoch with their answers, and the count of each outcome that left no answer."""
+    """Return the answered samples of one epoch with their answers.
+
+    Also return the number of samples without an answer, by outcome.
+    """
     answers = writer.cell(planned.task.name, planned.model_name).answers
     tags = think_tags_of(planned.task.protocol, planned.model, planned.run.model_args)
     rows: Rows = []
@@ -213,7 +218,7 @@ def _answered(
 
 
 def _sets(rows: Rows) -> list[Rows]:
-    """Return one set with the first candidates of all samples, one with the second candidates, and so on.
+    """Split samples with several candidates into sets: all first candidates, all second candidates, and so on.
 
     A sample with fewer candidates is missing from the later sets.
     """
@@ -241,9 +246,9 @@ def set_level_results(
     expected: int,
     outcomes: Mapping[str, int],
 ) -> list[Result]:
-    """Return the results of a set-level scorer: for each value that it returned, the mean over the sets.
+    """Return the results of a scorer that judged whole sets: the mean over the sets, for each value it returned.
 
-    There are no intervals, since the scores of individual samples are not known.
+    There are no intervals, because the scores of individual samples are unknown.
     """
     outcomes = {outcome: count for outcome, count in outcomes.items() if count}
     lost = sum(count for outcome, count in outcomes.items() if outcome in UNRESOLVED)
@@ -291,7 +296,7 @@ def set_level_results(
 
 
 def _lacking(without: int, sets: int) -> tuple[str, ...]:
-    """Return a flag if a metric has no value for some of the sets."""
+    """Return a flag if a metric is missing in some of the sets."""
     if without and sets > 1:
         return (f"{without} of {sets} sets have no value",)
     return ()
@@ -315,5 +320,5 @@ def flatten(values: object, prefix: str = "") -> dict[str, float]:
 
 
 def _seed_of(name: str) -> int:
-    """Return a seed that depends only on a name. Python's `hash` differs between processes."""
+    """Return a seed derived from a name. Python's `hash` would give another seed in every process."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")

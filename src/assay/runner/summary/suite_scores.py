@@ -1,4 +1,4 @@
-"""The overall score of a suite that weights its tasks, as a separate row below those of the tasks."""
+"""The overall score of a suite with weights for its tasks. It is a separate row below those of the tasks."""
 
 import math
 from collections import Counter
@@ -27,9 +27,9 @@ def overall_rows(
 
 
 def _weighing_suites(references: Sequence[Any]) -> Iterator[Suite]:
-    """Yield the suites among the tasks of a run that have an overall score.
+    """Yield the suites in a run that define weights, and so have an overall score.
 
-    A task passed as an object, which may not be hashable, belongs to no suite.
+    Only tasks given by name can belong to a suite.
     """
     names = [reference for reference in references if isinstance(reference, str)]
     for reference in dict.fromkeys(names):
@@ -96,7 +96,8 @@ def _interval(
 ) -> tuple[float, float] | None:
     """Return the interval of a weighted sum of independent results; None if one of them has no interval.
 
-    The squared distances from value to bounds add up (Zou and Donner 2008), so asymmetric intervals stay asymmetric.
+    The squared distances from each value to its bounds are added up (Zou and Donner
+    2008), so asymmetric intervals stay asymmetric.
     """
     below = 0.0
     above = 0.0
@@ -123,7 +124,7 @@ def _protocol(
     suite: Suite,
     by_task: dict[str, Result],
 ) -> str:
-    """Return the protocol id of a suite: its name, plus the part after `@` if the ids of all its tasks share it."""
+    """Return the protocol id of a suite: its name, with the part after `@` if all its tasks have the same."""
     endings = {result.protocol.partition("@")[2] for result in by_task.values()}
     if len(endings) != 1:
         return suite.name

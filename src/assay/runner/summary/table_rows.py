@@ -1,9 +1,9 @@
 """Make the rows of the results table from the results of all summarizers.
 
-A number is finite or missing. A row without a number reports the original value, such as
-infinity. Samples without a score are flagged. Two results with the same name are
-distinguished by the differing options of their summarizers. Identical results become one
-row.
+The value of a row is finite or missing. If it is missing, the row reports the original
+value, such as infinity. A row is flagged if samples have no score. Two results with the
+same name get different names from the options of their summarizers. Identical results
+become one row.
 """
 
 import math
@@ -19,12 +19,12 @@ from ..plan.labels import differing_options
 
 @dataclass(frozen=True, slots=True)
 class SummarizedRow:
-    """A result with the summarizer that computed it."""
+    """A result, together with the summarizer that computed it."""
 
     summarizer: str
     options: Mapping[str, Any]
     code: Any
-    """The function of a user's summarizer, by which identical summarizers are recognised."""
+    """The function of a user's summarizer. Summarizers with the same function count as the same."""
     result: Result
 
     @classmethod
@@ -55,7 +55,7 @@ class SummarizedRow:
 def unique_rows(results: Sequence[SummarizedRow]) -> list[Result]:
     """Return the results without repetitions.
 
-    Results with the same name get the options in which they differ, as `overall(by=topic)`.
+    If several results have the same name, their options are added: `overall(by=topic)`.
     """
     by_name: dict[str, list[SummarizedRow]] = {}
     for row in results:
@@ -101,7 +101,10 @@ def _label(
 
 
 def checked_result(result: Result) -> Result:
-    """Replace numbers that JSON cannot represent by None. Add a flag if many samples have no score."""
+    """Return a result that can be written as JSON: other numbers become None.
+
+    Add a flag if many samples have no score.
+    """
     flags = result.flags
     if not any(flag.startswith("unresolved") for flag in flags):
         flags = (*flags, *failure_flags(_unresolved(result)))
@@ -114,7 +117,7 @@ def with_cut_answers(
     results: Sequence[Result],
     cut: int,
 ) -> list[Result]:
-    """Add the number of answers that `max_tokens` cut and that were scored anyway to each result."""
+    """Add to each result the number of answers that were scored although `max_tokens` cut them."""
     counted = []
     for result in results:
         scored = cut - result.outcomes.get("truncated", 0)
@@ -164,7 +167,7 @@ def _finite_result(result: Result) -> Result:
 
 
 def _unresolved(result: Result) -> float:
-    """Return the share of samples that have no score."""
+    """Return the fraction of samples that have no score."""
     total = sum(result.outcomes.values())
     if total:
         return (

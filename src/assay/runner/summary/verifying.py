@@ -31,7 +31,7 @@ class Recomputed:
 
     results: list[Result] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
-    """The results that could not be recomputed, one line each, with the reason."""
+    """The results that could not be recomputed: one line each, with the reason."""
 
     def differences(self, summary: Mapping[str, Any]) -> Iterator[str]:
         """Yield a line for each result that differs from the summary."""
@@ -62,8 +62,8 @@ class Recomputed:
                     yield f"{' · '.join(name)}: the journal does not give it"
 
     def left_out(self, summary: Mapping[str, Any]) -> set[tuple[str, str, str]]:
-        """Return the keys of results that an interrupted run did not compute, as no
-        result of their task and model exists.
+        """Return the results, as (task, model, metric), that are missing in the
+        summary because the run was interrupted.
         """
         if summary.get("status") != "interrupted":
             return set()
@@ -146,7 +146,7 @@ def _in_order(
     model: str,
     scorer: str,
 ) -> Sequence[ScoreRecord]:
-    """Return the scores included in the last summary, in the order of the data."""
+    """Return the scores that the run's last summary is based on, in the order of the data."""
     scores = reader.counted_scores(task, model, scorer)
     orders = [record.order for record in scores]
     ranked = sorted(range(len(orders)), key=orders.__getitem__)

@@ -69,7 +69,8 @@ def default_scorers(
 ) -> tuple[Any, ...]:
     """Return the default scorers for a kind of data, such as `choice`.
 
-    If the prompt compares likelihoods of options, the scorer is the one for likelihoods.
+    If the prompt compares the likelihoods of options, a scorer for likelihoods is
+    returned.
     """
     continuations = None if prompt is None else prompt.continuations
     choices = () if sample is None else sample.choices
@@ -103,7 +104,7 @@ LIMIT_FLAGS = {
     "seconds": "sample_seconds",
     "call_seconds": "tool_seconds",
 }
-"""The run option that sets each limit of a sample."""
+"""For each limit of a sample, the name of the run option that sets it."""
 
 
 def build_tools(task: Task) -> ToolSet | None:
@@ -133,7 +134,7 @@ def build_tools(task: Task) -> ToolSet | None:
 
 
 def limits_of(task: Task, run: RunOptions) -> SampleLimits:
-    """Return the limits of one sample: those of the run, or else those of the task, or else the defaults."""
+    """Return the limits of one sample: the run's, or the task's if the run sets none, or the defaults."""
     where = f"task {task.name!r}"
     values: dict[str, Any] = {}
     for name, value in task.limits.items():

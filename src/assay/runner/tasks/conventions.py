@@ -1,7 +1,8 @@
-"""Benchmarks as plain Python files: module-level names that are fields of a `Task` define it.
+"""Define a benchmark as a plain Python file: module-level names that are fields of a `Task` set these fields.
 
-`prompt`, `score` and `summarize` are short for template, scorers and summarizers. An unused name that nearly equals a
-field is reported as a misspelling. All other names are ignored.
+`prompt`, `score` and `summarize` are short for template, scorers and summarizers. If a
+name is never used and nearly equals a field, it is reported as a misspelling. All other
+names are ignored.
 """
 
 import ast
@@ -21,7 +22,7 @@ from ...core.request import OPTION_NAMES
 from .task_yaml import ALIASES, KINDS, OF_THE_RUN
 
 SHORT = {**ALIASES, "score": "scorers", "summarize": "summarizers"}
-"""Field names for the short and alternative names in a task file."""
+"""Task fields by the shorter names that a task file may use for them, such as `score -> scorers`."""
 CALLABLE = frozenset(
     {
         "dataset",
@@ -34,17 +35,17 @@ CALLABLE = frozenset(
         "state",
     }
 )
-"""Fields whose value may be a function or class. A function named like any other field is a helper of the file."""
+"""Fields that may be set to a function or class. If another field's name is a function, it is taken for a helper."""
 MAPPINGS = frozenset({"models", "hints"})
 COMMON_NAMES = frozenset({"tools", "mcp", "limits", "user"})
-"""Fields with names that are also common in other code. A function or a module with such a name is a helper."""
+"""Fields whose names are also common in other code. A function or module with such a name is taken for a helper."""
 FIELDS = tuple(f.name for f in fields(Task) if f.name not in OF_THE_RUN)
 SYNONYMS = {
     "metric": "scorers", "metrics": "scorers", "evaluator": "scorers", "num_fewshot": "fewshot", "shots": "fewshot",
     "num_shots": "fewshot", "repeats": "epochs", "system_prompt": "system", "system_message": "system",
     "generation": "options", "generation_kwargs": "options", "gen_kwargs": "options",
 }  # fmt: skip
-"""Field names for the names that other systems use."""
+"""Task fields by the names that other systems use for them, such as `num_shots -> fewshot`."""
 ALIKE = 0.8
 EVERYDAY = frozenset(
     {
@@ -61,7 +62,7 @@ EVERYDAY = frozenset(
         "limits",
     }
 )
-"""Fields with such common names that similar names are not reported as misspellings."""
+"""Fields with everyday names. Names similar to these are not reported as misspellings."""
 FUNCTIONS = ("prompt", "score", "summarize", "template", "to_sample")
 PARAMETERS = frozenset({"sample", "row", "records"})
 """Names of a first parameter that mark a function as written for assay."""
@@ -126,7 +127,7 @@ def _is_helper(
     field: str,
     value: object,
 ) -> bool:
-    """Return True if a value with the name of a task field is a helper function or module, and not the field."""
+    """Return True if a value that is named like a task field is only a helper function or module of the file."""
     if field in MAPPINGS:
         return not isinstance(value, Mapping)
     if field in ("driver", "state"):
@@ -179,7 +180,7 @@ def _with_resolved_paths(
     value: object,
     path: Path,
 ) -> object:
-    """Resolve relative paths in a value from the folder of the file, if they exist there."""
+    """Resolve relative paths in a value against the file's folder. Paths that do not exist there are unchanged."""
     if field == "dataset":
         return _beside(value, path)
     if field == "fewshot" and isinstance(value, Mapping) and "source" in value:
@@ -202,7 +203,7 @@ def _reference(
     entry: str,
     path: Path,
 ) -> str:
-    """Return a task reference as a path in the folder of the file, if it exists there."""
+    """Return a reference with its path in the file's folder, if such a file exists; otherwise unchanged."""
     is_here = (
         is_reference(entry) and (path.parent / split_reference(entry)[0]).is_file()
     )
@@ -215,7 +216,7 @@ def _beside(
     source: object,
     path: Path,
 ) -> object:
-    """Return a data path as a path in the folder of the file, if it exists there."""
+    """Return the path of a data file in the task file's folder, if it exists; otherwise the path unchanged."""
     if (
         isinstance(source, str)
         and not Path(source).is_absolute()
@@ -278,8 +279,9 @@ def _nearest(
     name: str,
     names: Sequence[str],
 ) -> str | None:
-    """Return the known name that differs in one or two letters. The first letter must
-    be equal, as in most misspellings.
+    """Return the known name that a misspelled one probably means; None if no name is similar enough.
+
+    Both must have the same first letter, as in most misspellings.
     """
     alike = []
     for candidate in names:
@@ -301,7 +303,7 @@ def _has(
     module: ModuleType,
     meant: str,
 ) -> bool:
-    """Return True if the file sets the field under one of its names, so that a similar name is not its misspelling."""
+    """Return True if the file already sets the field. A similar name is then not a misspelling of it."""
     if meant == "options":
         return False
     field = SHORT.get(meant, meant)
@@ -310,7 +312,7 @@ def _has(
 
 
 def _unread(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield the top-level names that a file defines and never uses, each with its line."""
+    """Yield the name and line of each top-level name that a file defines but never uses."""
     tree = parsed(path.expanduser())
     if tree is None:
         return

@@ -11,7 +11,7 @@ from ...datasets.hub import refuse_url
 
 MINI = "mini"
 FOLDERS = ("ASSAY_DATA", "LMUData")
-"""Environment variables for folders of data files. The second one comes from VLMEvalKit."""
+"""Environment variables that name folders with data files. VLMEvalKit uses the second one."""
 PACKAGE = Path(__file__).parents[2]
 
 
@@ -21,7 +21,8 @@ def find_data(
 ) -> str | Path:
     """Find the data of a task.
 
-    `--data` comes first (`mini` is the shipped mini-set), then the package, `$ASSAY_DATA`, `$LMUData`, and the hub.
+    The places are searched in this order: `--data` (`mini` is the shipped mini-set),
+    the package, `$ASSAY_DATA`, `$LMUData`, and the hub.
     """
     source = task.dataset
     assert isinstance(source, DataSource)
@@ -57,7 +58,7 @@ def adding_searched_folders(
     task: Task,
     data: str | None,
 ) -> Iterator[None]:
-    """Add the local folders that were searched before, and the file name, to an error about missing hub data."""
+    """If the hub has no data, add the file name and the local folders searched before to the error."""
     try:
         yield
     except AssayError as error:
@@ -108,7 +109,7 @@ def _inside(
     source: DataSource,
     task: Task,
 ) -> Path:
-    """Return the data file that `--data` names, either directly or by its folder."""
+    """Return the data file that `--data` names. If it names a folder, return the task's file in it."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         problem, fix = why_no_data(path)
         raise UsageError(
@@ -131,6 +132,6 @@ def _inside(
 
 
 def _first_existing(root: Path, source: DataSource) -> Path | None:
-    """Return the first of the source's files that exists in a folder, or None."""
+    """Return the first of a source's files that a folder contains; None if it contains none."""
     names = [*source.local, *(Path(name).name for name in source.local)]
     return next((root / name for name in names if (root / name).exists()), None)

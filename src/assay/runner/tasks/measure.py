@@ -1,8 +1,9 @@
-"""Measures: how a task is asked of a model. A measure is chosen before the run and does not change during it.
+"""Measures: ways to ask a multiple-choice question. The measure is chosen before the run and then stays the same.
 
-A task with choices can be measured by the likelihood of each option's letter, by the likelihood of each option's
-text, by the log-probabilities of the first token, or by the letter that a model writes. These give four different
-numbers, so the chosen measure becomes part of the protocol id.
+The answer can come from the likelihood of each option's letter, from the likelihood of
+each option's text, from the log-probabilities of the first token, or from the letter
+that a model writes. These give four different numbers, so the chosen measure becomes
+part of the protocol id.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from ...templates.likelihood import WeighedLetters
 from .overrides import original
 
 RecordedMeasures = Mapping[tuple[str, str], str]
-"""The measure by which a task was asked, by task and model; empty if the task was not changed."""
+"""Name of the measure that was used, by task and model. The name is empty if the task was not changed."""
 LIKELIHOOD = "likelihood"
 """The former name of the measures `letter_likelihood` and `text_likelihood`.
 
@@ -23,9 +24,10 @@ It selects the first of them that the task offers, or `letter_likelihood` if the
 
 
 def _by_likelihood(continuation: str) -> Measure:
-    """Return a measure that compares the likelihoods of the options' letters or of the options' texts.
+    """Return a measure that compares the likelihoods of the options' letters, or of the options' texts.
 
-    Letters follow the task's own prompt. Texts follow a prompt with only the question.
+    For letters, the task's own prompt is used. For texts, the prompt contains only the
+    question.
     """
     how = {"name": "choice_likelihood", "continuation": continuation}
     template = WeighedLetters() if continuation == "letter" else how
@@ -51,7 +53,7 @@ STANDARD: Mapping[str, Measure] = {
         Measure("letter", scorers=("choice",)),
     )
 }
-"""Measures for questions with lettered options, the best one first.
+"""The measures for questions with lettered options. The first one that a model supports is used.
 
 All but `text_likelihood` keep the task's own prompt.
 """
@@ -118,9 +120,10 @@ def measured(
 
 
 def usual_measure(abilities: Abilities) -> str | None:
-    """Return the measure for multiple choice if neither task nor run names one; None means the letter in the answer.
+    """Return the default measure of multiple choice for a model; None stands for the letter in a generated answer.
 
-    A base model has not learned to write a letter, so its measure compares the likelihoods of the letters.
+    A base model is not trained to answer with a letter, so the likelihoods of the
+    letters are compared.
     """
     is_sure = "likelihood" not in abilities.unsure
     is_base = abilities.chat is not True
@@ -130,7 +133,7 @@ def usual_measure(abilities: Abilities) -> str | None:
 
 
 def is_plain(task: Task) -> bool:
-    """Return True if a task sets neither a prompt nor scorers."""
+    """Return True if a task defines neither a prompt nor scorers."""
     return task.template is None and not task.scorers and not task.measures
 
 
@@ -138,7 +141,7 @@ def spelled(
     name: str,
     names: Mapping[str, Any],
 ) -> str:
-    """Return the current name of a measure, also if the former name is given."""
+    """Return the current name of a measure. A former name is translated."""
     if name != LIKELIHOOD or name in names:
         return name
     likelihood_names = (now for now in names if now.endswith(f"_{LIKELIHOOD}"))
@@ -146,7 +149,7 @@ def spelled(
 
 
 def _keeps_prompt(way: Measure) -> bool:
-    """Return True if a measure compares the likelihoods of letters, which the task's own prompt must show."""
+    """Return True if a measure compares the likelihoods of letters and keeps the task's own prompt."""
     return isinstance(way.template, WeighedLetters) and way.template.of is None
 
 
@@ -161,7 +164,7 @@ def _lacking(abilities: Abilities, way: Measure) -> set[str]:
 
 
 def _ways(task: Task) -> Iterator[Measure]:
-    """Yield the measures of a task, with the names of standard measures replaced by the measures."""
+    """Yield the measures that a task offers. Names of standard measures are looked up."""
     for entry in task.measures:
         if isinstance(entry, Measure):
             yield entry
@@ -178,7 +181,8 @@ def _ways(task: Task) -> Iterator[Measure]:
 def _taken(task: Task, way: Measure) -> Measured:
     """Return the task with a measure applied.
 
-    The scorers of the run are kept. The author's version of the task (`origin`) is changed in the same way.
+    If the run sets scorers, they stay. The original task in `origin` is changed in the
+    same way.
     """
     changes = _changes(task, way)
     if task.origin is not None:

@@ -1,6 +1,7 @@
 """Overrides: the settings of a task that a run changes.
 
-Each setting is handled in one place, so that the run can be compared with what the task's author wrote.
+Each setting is changed in one function, so that the run can be compared with the task
+as its author wrote it.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,7 +39,7 @@ def with_overrides(task: Task, run: RunOptions) -> Task:
 
 
 def without_scores(task: Task, run: RunOptions) -> Task:
-    """Return the task unchanged, or with `--predict_only` with a scorer that only counts answers."""
+    """With `--predict_only`, replace the task's scorers with one that only counts answers."""
     if not run.predict_only:
         return task
     if task.driver is not None:
@@ -66,7 +67,7 @@ def with_shots(
 
 
 def changed(task: Task, **changes: object) -> Task:
-    """Return a copy with fields changed by a run. `origin` keeps the author's version."""
+    """Return a copy with fields changed by the run. Its `origin` is the task as its author wrote it."""
     origin = original(task)
     return task.but(**changes, origin=origin)
 
@@ -79,9 +80,9 @@ def original(task: Task) -> Task:
 
 
 def system_of(task: Task, run: RunOptions) -> str | None:
-    """Return the system text of the prompts: the run's, or else the task's.
+    """Return the system text of the prompts: the run's if it sets one, otherwise the task's.
 
-    An empty text of the run removes the task's own.
+    If the run sets an empty text, there is none.
     """
     if run.system is None:
         return task.system

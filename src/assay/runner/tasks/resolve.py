@@ -1,12 +1,13 @@
 """Convert task references from users to `Task` objects.
 
-A task reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a data file, a
-folder of shards, a YAML task, or a Python file. Other files are passed to the recognisers that other packages
-register.
+A task reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot`
+for a protocol), a data file, a folder of shards, a YAML task, or a Python file. Other
+files are passed to the recognisers that other packages register.
 
-A subset of a shipped benchmark is a separate task, such as `mmlu_anatomy`, `bbh_navigate` or `mmlu_pro_law`. It
-consists of the samples with that value in one of their tags. Name and protocol id contain the subset, so that its
-number is never mistaken for that of the whole benchmark.
+A subset of a shipped benchmark is a separate task, such as `mmlu_anatomy`,
+`bbh_navigate` or `mmlu_pro_law`. It has the samples with that value in one of their
+tags. The subset is part of the task's name and protocol id, so that its score is never
+mistaken for that of the whole benchmark.
 """
 
 import inspect
@@ -51,14 +52,15 @@ OTHER_NAMES: Mapping[str, str] = {
     "bbh_cot_fewshot": "bbh",
     "bbh_zeroshot": "bbh_direct",
 }
-"""Names that lm-eval has for tasks with subsets."""
+"""Shipped tasks with subsets, by the names that lm-eval uses for them."""
 MOST_LISTED = 8
 
 
 def find_subset(name: str) -> Task | None:
-    """Return the task for a name that consists of a shipped task and a subset, such as `mmlu_anatomy`, or else None.
+    """Return the task for a subset of a shipped task, such as `mmlu_anatomy`; None if the name means no subset.
 
-    The task is the one with the longest shipped name that the given name begins with. It must have tags.
+    If several shipped names fit the beginning, the longest name of a task with tags is
+    used.
     """
     folded = folded_value(name)
     for alias, task_name in OTHER_NAMES.items():
@@ -82,7 +84,7 @@ def _subset_of(
     task: Task,
     subset: str,
 ) -> Task:
-    """Return a copy of a task with only the samples of one subset."""
+    """Return the task for one subset: a copy with the subset in its name and protocol id."""
     head, sign, tail = task.protocol.partition("@")
     description = (
         f"{subset.replace('_', ' ')}, a part of {task.name}: {task.description}"
@@ -100,7 +102,10 @@ def part_of(
     samples: Samples,
     task: Task,
 ) -> Samples:
-    """Return the samples of the task's subset. Raise with the nearest value if no sample has it."""
+    """Return the samples of the task's subset; all samples if the task has no subset.
+
+    If no sample belongs to the subset, raise an error with the nearest name.
+    """
     if not task.subset:
         return samples
     samples.subset = folded_value(task.subset)
@@ -146,7 +151,7 @@ def _refuse_arguments(
     tasks: Sequence[Task],
     run: RunOptions,
 ) -> None:
-    """Raise if the run has arguments for tasks (`-T`) and one of its tasks accepts none."""
+    """Raise if the run has task arguments (`-T`) but one of its tasks accepts none."""
     if not run.task_args:
         return
     for task in tasks:
@@ -161,7 +166,7 @@ def _find(
     reference: object,
     run: RunOptions,
 ) -> list[Task]:
-    """Return the tasks that a task reference names, without the overrides of the run."""
+    """Return the tasks that a task reference names, before the changes by the run."""
     if isinstance(reference, (Task, Suite)) or not isinstance(reference, str):
         return _expand(reference, "a task", run)
     name, shots = _split_shots(reference)
@@ -243,9 +248,9 @@ def _may_mean_another(
     reference: str,
     run: RunOptions,
 ) -> bool:
-    """Return True if a shipped name may mean a toolkit's task of the same name.
+    """Return True if a shipped name may stand for a toolkit's task with the same name.
 
-    That is possible with `--dialect`, or if a folder is among the tasks.
+    That is possible with `--dialect`, or if the run's tasks include a folder.
     """
     others = (
         task.partition("@")[0]

@@ -16,15 +16,15 @@ from .overrides import columns_of, fewshot_of
 
 @dataclass(frozen=True, slots=True)
 class Shots:
-    """The number, order and source rows of a task's few-shot examples."""
+    """The few-shot settings of a task, and the rows that its examples are drawn from."""
 
     fewshot: Fewshot
     pool: Samples
     are_evaluated: bool
-    """True if the examples are drawn from the samples that are evaluated."""
+    """True if the examples come from the same rows as the evaluated samples."""
 
     def to_plain(self) -> list[Any]:
-        """Return the values that a resumed run compares to notice changed examples: number, seed, choice and rows."""
+        """Return the number, seed, choice and rows of the examples. A resumed run compares them to detect changes."""
         return [
             self.fewshot.num,
             self.fewshot.seed,
@@ -78,7 +78,7 @@ def with_shots(
 
 
 def _is_same_data(pool: Samples, samples: Samples) -> bool:
-    """Return True if the few-shot pool and the evaluated data come from the same rows, not from different splits."""
+    """Return True if the few-shot examples and the evaluated data come from the same rows (not another split)."""
     have_splits = None not in (pool.split, samples.split)
     are_apart = have_splits and pool.split != samples.split
     return not are_apart and bool(
@@ -87,7 +87,7 @@ def _is_same_data(pool: Samples, samples: Samples) -> bool:
 
 
 def _place(shard: Shard) -> Path | str | int:
-    """Return a key for the source of rows: their file, or the id of the list or function in memory."""
+    """Return a value that identifies where rows come from: their file, or the list or function in memory."""
     if shard.path is not None:
         return shard.path.resolve()
     in_memory = getattr(shard, "items", None) or getattr(shard, "function", None)

@@ -65,9 +65,9 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
 }
 MAX_DEPTH = 50
 _CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints", "state"})
-"""Fields that only Python code can set, because a task file contains only data."""
+"""Fields that only Python code can set. A YAML task file contains only data."""
 OF_THE_RUN = frozenset({"foreign", "origin"})
-"""Fields that assay sets during a run. An author cannot set them."""
+"""Fields that assay sets during a run. Authors of tasks cannot set them."""
 
 
 def read_task_file(path: Path) -> Task:
@@ -115,7 +115,7 @@ def _check_kind(
     value: object,
     path: Path,
 ) -> None:
-    """Raise if a value has the wrong type for its key."""
+    """Raise if a value does not have the type that its key requires."""
     if name not in KINDS:
         return
     kinds, expected = KINDS[name]
@@ -207,7 +207,7 @@ def _generation(
 
 
 class WrittenRows(list[Any]):
-    """Rows written directly in a task file. Paths of media files are relative to the folder of the task file."""
+    """Rows that are part of a task file. Relative paths to their media start from the task file's folder."""
 
     folder: Path
 
@@ -224,7 +224,7 @@ def _beside(value: object, path: Path) -> object:
 
 
 def _reference_beside(value: object, path: Path) -> object:
-    """Resolve `file.py:fn` from the folder of the task file. Raise if it is outside that folder."""
+    """Resolve `file.py:fn` relative to the task file's folder. Raise if the file is outside that folder."""
     if isinstance(value, Mapping):
         if "name" in value:
             return {**value, "name": _reference_beside(value["name"], path)}
@@ -238,7 +238,10 @@ def _reference_beside(value: object, path: Path) -> object:
 
 
 def _prompt_beside(entry: object, path: Path) -> object:
-    """Resolve a scorer's option `prompt` from the folder of the task file. Raise if it is outside that folder."""
+    """Resolve a scorer's option `prompt` relative to the task file's folder.
+
+    Raise if the file is outside that folder.
+    """
     if not isinstance(entry, Mapping):
         return entry
     if "name" not in entry:
@@ -296,7 +299,7 @@ def load_yaml(path: Path) -> object:
 
 
 def _depths(text: str) -> Iterator[tuple[int, yaml.events.Event]]:
-    """Yield each YAML event with its nesting depth."""
+    """Parse YAML, and yield each parser event with its nesting depth."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         if isinstance(event, yaml.events.CollectionStartEvent):
@@ -307,7 +310,7 @@ def _depths(text: str) -> Iterator[tuple[int, yaml.events.Event]]:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Loads safe YAML without aliases or repeated keys. `no`, `0123` and `12:30` stay text."""
+    """YAML loader for plain data: rejects repeated keys and aliases, and keeps `no`, `0123` and `12:30` as text."""
 
 
 _StrictLoader.yaml_implicit_resolvers = {
