@@ -50,6 +50,55 @@ def test_numbers_stay_whole_in_a_narrow_terminal():
     assert "my_model.py:generate" in plain_table([result], width=80)
 
 
+def test_a_narrow_terminal_breaks_no_word_and_names_task_and_model_once():
+    flag = "interval unreliable: 10 samples"
+    results = [
+        Result(
+            "quickstart_arithmetic",
+            "smollm2",
+            metric,
+            0.417,
+            12,
+            n_expected=12,
+            ci=(0.152, 0.723),
+            protocol="quickstart_arithmetic@shuffled_choices=1-3f2a1c",
+            outcomes={"scored": 9, "truncated": 3},
+            details={"floor": {"value": 0.25, "agent": "chance"}},
+            flags=(flag,),
+        )
+        for metric in ("follows_format", "number")
+    ]
+
+    lines = plain_table(results, width=80).splitlines()
+
+    assert lines[:3] == [
+        "quickstart_arithmetic@shuffled_choices=1-3f2a1c · smollm2",
+        "  follows_format ↑  0.417  [0.152, 0.723]  floor 0.250 (chance)  n 12 / 12",
+        f"    failures: 3 truncated ⚑ {flag}",
+    ]
+    assert lines[3].startswith("  number ↑  0.417") and len(lines) == 5
+
+
+def test_long_failures_are_folded_between_words_where_the_rest_of_the_row_fits():
+    result = Result(
+        "capitals",
+        "flaky.py:generate",
+        "score",
+        1.0,
+        2,
+        n_expected=3,
+        ci=(0.158, 1.0),
+        outcomes={"scored": 2, "model_error": 1},
+        bounds=(0.667, 1.0),
+        flags=("unresolved 33.3%: in doubt",),
+    )
+
+    heading, row, *more = plain_table([result], width=120).splitlines()
+
+    assert "n / expected  Failures" in heading and "2 / 3  1 model_error" in row
+    assert [line.strip() for line in more] == ["33.3%: in doubt"]
+
+
 def test_why_there_is_no_interval_may_wrap_and_stays_complete():
     result = Result(
         "t",

@@ -234,12 +234,13 @@ def _print(
     from rich.console import Console
 
     from ..report import printable, show_table
+    from ..report.grid import FILE_WIDTH, fixed_width
     from .display import typed_command
 
     console = Console(
         file=out,
         highlight=False,
-        width=None if out.isatty() else 150,
+        width=fixed_width(out) or FILE_WIDTH,
     )
     console.print()
     show_table(results, console)

@@ -10,6 +10,7 @@ from .grid import html_grid, markdown_grid, printable, text_grid
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 LONGEST_NAME = 40
 """Maximum width of a model's name on a terminal. The middle of a longer name is cut out."""
@@ -25,11 +26,11 @@ HEADINGS = (
 )
 FLOOR_HEADING = "Floor"
 """The heading of the column with the score of an agent that does nothing, or the chance level."""
-NUMBERS = frozenset({"", "Value", "95 % interval", FLOOR_HEADING, "n / expected"})
-"""Columns whose width is kept on a narrow terminal."""
 RIGHT = frozenset({"Value", "n / expected"})
-REASON = "n" * 16
-"""A text of 16 characters. Its width is the minimum for the column that explains missing values."""
+GAP = 2
+"""Blanks between two columns of the table."""
+NARROWEST_FAILURES = 24
+"""Width that the failures need beside the other columns. With less, the results are printed as blocks."""
 
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
@@ -117,7 +118,11 @@ def show_table(
     results: Sequence[Result],
     console: "Console",
 ) -> None:
-    """Print the table to a rich console. Text from models and data is never read as markup."""
+    """Print the table to a rich console. Text from models and data is never read as markup.
+
+    Names and numbers are never broken: if the console is too narrow for them, each result is printed on lines of
+    its own.
+    """
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
@@ -129,29 +134,22 @@ def show_table(
             tuple(Text(printable(cell)) for cell in (task, names[model], *rest))
         )
     headings = headings_of(results)
-    natural = [
-        max([len(heading), *(row[i].cell_len for row in rows)])
-        for i, heading in enumerate(headings)
-    ]
-    is_narrow = sum(natural) + 2 * (len(headings) - 1) > console.width
+    widths = []
+    for position, heading in enumerate(headings):
+        cells = [row[position].cell_len for row in rows]
+        widths.append(max([cell_len(heading), *cells]))
+    failures_width = console.width - sum(widths[:-1]) - GAP * (len(headings) - 1)
+    if failures_width < min(widths[-1], NARROWEST_FAILURES):
+        _show_blocks(headings, rows, console)
+        return
     table = Table(
         box=None,
         header_style="bold",
         pad_edge=False,
-        padding=(0, 1, 0, 0) if is_narrow else (0, 1),
+        padding=(0, GAP // 2),
     )
-    for position, heading in enumerate(headings):
-        cells = [row[position].plain for row in rows]
-        # Numbers must not be cut: on a narrow terminal, padding, headings, names and reasons are shortened instead.
-        whole = [
-            piece
-            for cell in cells
-            for piece in ([*cell.split(), REASON] if " (" in cell else [cell])
-        ]
-        if is_narrow and heading in NUMBERS:
-            width = max([1, *map(cell_len, [*heading.split(), *whole])])
-        else:
-            width = None
+    widths[-1] = min(widths[-1], failures_width)
+    for heading, width in zip(headings, widths, strict=True):
         justify: Literal["left", "right"] = "right" if heading in RIGHT else "left"
         table.add_column(
             heading,
@@ -162,6 +160,39 @@ def show_table(
     for row in rows:
         table.add_row(*row)
     console.print(table)
+
+
+def _show_blocks(
+    headings: Sequence[str],
+    rows: Sequence[tuple["Text", ...]],
+    console: "Console",
+) -> None:
+    """Print each result as lines: task and model (once for all their metrics), the numbers, and the failures."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    last_title = None
+    for row in rows:
+        cells = dict(zip(headings, row, strict=True))
+        title = f"{cells['Task']} · {cells['Model']}"
+        if title != last_title:
+            console.print(Text(title, style="bold"))
+            last_title = title
+        pieces = [
+            f"{cells['Metric']} {cells['']}",
+            str(cells["Value"]),
+            str(cells["95 % interval"]),
+        ]
+        floor = cells.get(FLOOR_HEADING)
+        if floor:
+            pieces.append(f"floor {floor}")
+        pieces.append(f"n {cells['n / expected']}")
+        numbers = Text("  ".join(pieces))
+        console.print(Padding(numbers, (0, 0, 0, 2), expand=False))
+        failures = str(cells["Failures"])
+        if failures != "none":
+            line = Text(f"failures: {failures}")
+            console.print(Padding(line, (0, 0, 0, 4), expand=False))
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:
