@@ -565,6 +565,35 @@ def test_a_run_in_progress_is_watched(window: Browser, viewer, tmp_path: Path):
     assert "1 data error" in text and "running" in text
 
 
+def test_groups_and_flags_name_the_model_where_a_run_has_several(
+    window: Browser, viewer, tmp_path: Path
+):
+    rows = []
+    for model in ("old", "new"):
+        groups = {
+            size: result("sums", "wer", 0.3, 9, ci=[0.0, 900.0])
+            for size in ("small", "large")
+        }
+        row = result("sums", "wer", 0.3, 9, groups={"size": groups}, flags=["few"])
+        rows.append(row | {"model": model})
+    write_run(tmp_path / "run", [answered("x", "?", "y")], rows)
+    server = viewer(tmp_path)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+
+    window.open(f"{server.address}/#/run/{run_id('run')}")
+    window.wait("document.querySelector('table.groups')")
+
+    text = window.text("main")
+    assert "sums · old · wer by size" in text and "sums · new · wer by size" in text
+    assert "sums · old wer: few" in text
+    widths = window.js(
+        "return [...document.querySelectorAll('table.groups rect.ci')]"
+        ".map((bar) => Number(bar.getAttribute('width')))"
+    )
+    assert len(widths) == 4 and max(widths) <= 148
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_on_any_page(

@@ -347,6 +347,17 @@ def test_a_metric_has_one_scale_in_the_list_and_on_each_page(tmp_path: Path):
         assert page["domains"] == listed["domains"]
 
 
+def test_the_long_interval_of_a_small_group_does_not_stretch_the_axis(tmp_path: Path):
+    group = result("sums", "wer", 1.2, 3, ci=[0.0, 24_060.0])
+    row = result("sums", "wer", 0.3, 9, groups={"voice": {"slt": group}})
+    write_run(tmp_path / "a", [answered("x", "?", "y")], [row])
+    client = entered(tmp_path)
+
+    low, high = client.get("/api/runs").json()["domains"]["wer"]
+
+    assert low <= 0.2 and 1.2 <= high < 2
+
+
 def test_a_run_of_a_generator_is_as_long_as_its_limit_at_most(tmp_path: Path):
     described = manifest("sums", config={"tasks": ["sums"], "limit": 2000})
     described["cells"][0] |= {"n_expected": None, "epochs": 2}

@@ -220,11 +220,16 @@ def metric_domains(runs: Sequence[RunView]) -> dict[str, list[float]]:
 
 
 def _domain(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Return the range that contains all values of a metric, with their intervals and groups."""
+    """Return the range that contains the values of a metric, their intervals, and the values of groups.
+
+    The interval of a small group may be so long that all others would look like points. It is drawn up to the end.
+    """
     scale = None
-    numbers = []
+    values = []
+    intervals = []
     for row in rows:
-        numbers.append(row)
+        values.append(_number(row.get("value")))
+        intervals.append(_ends(row.get("ci")))
         details = row.get("details")
         if scale is None and isinstance(details, Mapping):
             scale = _ends(details.get("scale"))
@@ -233,9 +238,7 @@ def _domain(rows: Sequence[Mapping[str, Any]]) -> list[float]:
             if isinstance(tag, Mapping):
                 for group in tag.values():
                     if isinstance(group, dict):
-                        numbers.append(group)
-    values = [_number(row.get("value")) for row in numbers]
-    intervals = [_ends(row.get("ci")) for row in numbers]
+                        values.append(_number(group.get("value")))
     return list(domain_of(values, intervals, scale))
 
 

@@ -125,6 +125,15 @@ def test_an_unknown_spread_has_no_interval():
     )
 
 
+def test_an_error_rate_of_two_samples_has_no_interval():
+    two = ratio_estimate([1.0, 4.0], [6.0, 8.0])
+    three = ratio_estimate([1.0, 4.0, 2.0], [6.0, 8.0, 9.0])
+    mean_of_two = jackknife([[1.0, 1.0], [2.0, 1.0]], mean)
+
+    assert two.method == "n/a: two samples" and two.low is None
+    assert three.low is not None and mean_of_two.low is not None
+
+
 def test_a_share_that_is_1_has_the_exact_interval_of_those_that_count():
     precision = ratio_estimate(
         [1.0] * 5 + [0.0] * 20, [1.0] * 5 + [0.0] * 20, ends=(0.0, 1.0)

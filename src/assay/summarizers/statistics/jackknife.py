@@ -65,7 +65,9 @@ def jackknife(
     `ends`, the interval is Student's t on the logit or logarithm.
 
     The result has no interval if all units (samples or clusters) are equal, if a
-    stratum has only one, or if the value is undefined without one of them.
+    stratum has only one, or if the value is undefined without one of them. On a logit or
+    logarithm two units have none: with one degree of freedom the interval of an error
+    rate may end at 24,000.
     """
     import numpy as np
 
@@ -97,6 +99,8 @@ def jackknife(
     if is_constant(abs(value), abs(value) + stderr) or (value == 0.0 and stderr == 0.0):
         return Estimate(value, 0.0, None, None, n, count, "n/a: no spread seen", ends)
     (low, high), scale = stretched_limits(value, spread, ends, level)
+    if scale != "t" and len(units) == 2:
+        return no_interval(f"two {unit_name}s")
     method = f"jackknife {scale}" + ("" if clusters is None else " on clusters")
     estimate = Estimate(value, stderr, low, high, n, count, method, ends, spread)
     estimate = flag_few_units(estimate, cluster_sizes(clusters))

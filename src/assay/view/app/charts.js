@@ -66,13 +66,15 @@ export function domainOf(results) {
  * @param {number} [width]
  */
 export function intervalDot(result, domain, width = 180) {
+  // The interval of a small group may be longer than the axis: it ends where the axis ends.
+  const inside = (/** @type {number} */ v) => Math.min(Math.max(v, domain[0]), domain[1]);
   const at = (/** @type {number} */ v) => 6 + ((v - domain[0]) / (domain[1] - domain[0] || 1)) * (width - 12);
   const { value, ci } = result;
   const known = value !== null && value !== undefined && Number.isFinite(value);
   return drawing(width, 28, known ? `${num(value)}, 95 % interval ${interval(ci)}` : "no value", [
     s("line", { x1: 6, x2: width - 6, y1: 11, y2: 11, class: "track" }),
     ...[0, 0.25, 0.5, 0.75, 1].map((share) => s("line", { x1: 6 + share * (width - 12), x2: 6 + share * (width - 12), y1: share % 0.5 ? 9.5 : 8, y2: share % 0.5 ? 12.5 : 14, class: "track" })),
-    ci ? s("rect", { x: at(ci[0]), width: Math.max(1.5, at(ci[1]) - at(ci[0])), y: 7.5, height: 7, rx: 3.5, class: "ci" }) : null,
+    ci ? s("rect", { x: at(inside(ci[0])), width: Math.max(1.5, at(inside(ci[1])) - at(inside(ci[0]))), y: 7.5, height: 7, rx: 3.5, class: "ci" }) : null,
     known ? s("circle", { cx: at(value), cy: 11, r: 4.2, class: "dot" }) : null,
     label(6, 25, short(domain[0]), "start", "tick tiny"),
     label(width - 6, 25, short(domain[1]), "end", "tick tiny"),

@@ -38,9 +38,15 @@ export function runBody(run, id, shapes, broken, saved = false) {
 /** @param {string} line */
 function damageBox(line) { return h("div", { class: "notice bad", role: "alert" }, h("p", null, `Damaged: ${line}`)); }
 
+/** Returns the task and model of a result; the model only if the run has several. @param {any} r @param {any[]} results */
+function subject(r, results) {
+  const models = new Set(results.map((other) => other.model));
+  return models.size > 1 ? `${r.task} · ${r.model}` : r.task;
+}
+
 /** @param {any[]} results */
 function flags(results) {
-  return results.filter((r) => r.flags?.length || r.bounds).map((r) => h("p", { class: "small warn-text" }, `${r.task} ${r.metric}: `,
+  return results.filter((r) => r.flags?.length || r.bounds).map((r) => h("p", { class: "small warn-text" }, `${subject(r, results)} ${r.metric}: `,
     [...(r.flags ?? []), r.bounds ? `between ${num(r.bounds[0])} and ${num(r.bounds[1])} if samples without a verdict were all wrong or all right` : ""].filter(Boolean).join("; ")));
 }
 
@@ -50,7 +56,7 @@ function groupSections(results, run) {
   if (!found.length) return [];
   return [h("section", null, h("h2", null, "Groups"), h("div", { class: "grid two" }, found.map(({ r, tag, rows }) => {
     const domain = run.domains?.[r.metric] ?? domainOf(rows);
-    const title = `${r.task} · ${r.metric} by ${tag}`;
+    const title = `${subject(r, results)} · ${r.metric} by ${tag}`;
     const body = rows.map((g) => h("tr", null, h("th", { scope: "row" }, g.name || "(empty)"), h("td", { class: "number" }, num(g.value)), h("td", null, intervalDot(g, domain, 160)), h("td", { class: "muted small" }, interval(g.ci)), h("td", { class: "number muted" }, count(g.n))));
     return h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": `${run.name}: ${title}` }, h("table", { class: "groups" }, h("caption", null, title), h("thead", null, h("tr", null, ["Group", "Value", "", "95 % interval", "n"].map((c) => h(c ? "th" : "td", c ? { scope: "col", class: c === "Value" || c === "n" ? "number" : "" } : null, c)))), h("tbody", null, body)));
   })))];
