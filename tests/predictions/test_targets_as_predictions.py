@@ -144,3 +144,18 @@ def test_a_zero_character_in_a_prediction_does_not_refuse_the_file(name):
     result = run("d.jsonl", name, "prediction")
 
     assert result.value("exact_match") == 0.8 and result.status == "complete"
+
+
+def test_repeats_that_differ_from_the_target_are_not_called_equal_to_it():
+    write("d.jsonl")
+    rows = [{"id": row["id"], "prediction": row["answer"]} for row in ROWS]
+    write("alike.jsonl", rows + rows)
+    write("mixed.jsonl", [*rows, *rows[:4], {"id": "4", "prediction": "b"}])
+
+    alike, mixed = (
+        assay.run("d.jsonl", f"predictions/{name}.jsonl", output=name, epochs=2)
+        for name in ("alike", "mixed")
+    )
+
+    note = "all 5 predictions equal their targets"
+    assert [note in str(run.notes) for run in (alike, mixed)] == [True, False]

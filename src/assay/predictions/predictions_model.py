@@ -129,12 +129,12 @@ class Predictions:
         """The path of the file."""
         return self._path
 
-    def text_of(self, id: str) -> str | None:
-        """Return the first prediction for a sample as text; None if there is none."""
-        row = self._row(id, 0, 0)
-        if row is None or not row.candidates:
-            return None
-        return str(row.candidates[0])
+    def texts_of(self, id: str) -> list[str]:
+        """Return all predictions for a sample as texts: of every epoch, with all candidates."""
+        texts: list[str] = []
+        for row in self._read().rows.get((id, 0), ()):
+            texts += map(str, row.candidates or ())
+        return texts
 
     def ids(self) -> Mapping[str, int]:
         """Return the sample ids in the order of the file, each with its number of predictions."""

@@ -140,3 +140,15 @@ def test_auto_is_left_to_the_model():
     )
     assert fit_batch(endpoint, 5).startswith("5 requests")
     assert "20 ms" in fit_batch(function)
+
+
+def test_an_answer_that_two_scorers_cannot_score_counts_once(tmp_path):
+    def generate(messages):
+        raise ConnectionError("no route to host")
+
+    _, watcher = run(
+        generate, tmp_path, scorers=["exact_match", "includes"], on_error="continue"
+    )
+
+    (cell,) = watcher.cells
+    assert cell.outcomes == {"model_error": cell.done} and cell.done > 0

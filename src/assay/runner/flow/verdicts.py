@@ -82,6 +82,7 @@ class Verdicts:
         self._broken: BaseException | None = None
         self._threads: Threads | None = None
         self._last_judged: tuple[Sample | None, str] = (None, "")
+        self._failed: set[tuple[int, Outcome]] = set()
 
     def is_behind(self) -> bool:
         """Return True if too many scores are pending. No more rows should be read then."""
@@ -152,7 +153,7 @@ class Verdicts:
         for scoring in scorings:
             if scoring.is_set_level:
                 if output.error is not None:
-                    self._count(sample, scoring.score(sample, output))
+                    self._count(sample, order, scoring.score(sample, output))
             elif scoring.is_async or scoring.is_slow:
                 late.append(scoring)
             else:
@@ -188,7 +189,7 @@ class Verdicts:
         line = scoring.line(sample, score, epoch, order, self._judged(sample))
         tally = self.tallies[scoring.name]
         tally.add(order, self.writer.write(line))
-        self._count(sample, score)
+        self._count(sample, order, score)
 
     def check(self) -> None:
         """Raise the error of a delayed score that must stop the run."""
@@ -265,9 +266,17 @@ class Verdicts:
     def _count(
         self,
         sample: Sample,
+        order: int,
         score: Score,
     ) -> None:
-        """Count the outcome of a score, and store the first error of each kind."""
+        """Count the outcome of a score, and store the first error of each kind.
+
+        Several scorers may fail on one answer: each outcome counts once for it.
+        """
+        if score.outcome is not Outcome.SCORED:
+            if (order, score.outcome) in self._failed:
+                return
+            self._failed.add((order, score.outcome))
         self.progress.count(score.outcome)
         if score.outcome in UNRESOLVED:
             why = score.details.get("error") or score.details.get("reason") or ""

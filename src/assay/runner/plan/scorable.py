@@ -261,7 +261,8 @@ def _are_targets(planned: PlannedTask, model: Predictions) -> bool:
     for item in planned.view():
         if not isinstance(item, Sample):
             continue
-        if model.text_of(item.id) not in item.targets:
+        texts = model.texts_of(item.id)
+        if not texts or any(text not in item.targets for text in texts):
             return False
         count += 1
     return count > 0
