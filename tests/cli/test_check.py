@@ -183,7 +183,7 @@ def test_a_file_for_another_system_is_tried_as_its_dialect_reads_it(
 
     said = assay("check", "guest.py")
 
-    assert said.code == 0 and "task guest: 1 rows" in said.out
+    assert said.code == 0 and "task guest: 1 row," in said.out
 
 
 def test_a_task_that_drives_the_model_itself_is_not_tried(assay, folder):

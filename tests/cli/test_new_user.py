@@ -188,6 +188,60 @@ def test_one_request_is_singular(assay):
     )
 
 
+SLIPS = {
+    "run sums": "unknown task 'sums'; fix: did you mean sums.jsonl?",
+    "run sums.jsonl scripted": "fix: --model scripted names a model",
+    "run sums.jsonl model=hf/x": "fix: --model hf/x names a model",
+    "run hf/x": "fix: --model hf/x names a model",
+    "run sums.jsonl --model four:generate": "did you mean four.py:generate?",
+    "run sums.jsonl --model none.gguf": "fix: check the path",
+    "run sums.jsonl --model scripted --out x": "fix: did you mean --output?",
+    "run sums.jsonl --model scripted --temperature hot": "not a number: 'hot'",
+    "run sums.jsonl --model scripted --samples 3": "fix: --limit N takes",
+    "show runs/fist": "it does not exist; fix: did you mean runs/first?",
+    "compare first runs/first": "first: not a run folder: it does not exist; fix: did you mean runs/first?",
+    "verify runs": "runs: not a run folder, but a folder of runs; fix: name one of them: runs/first",
+    "gate runs/first": "missing: run; fix: write assay gate POLICY RUN;",
+    "parity": "missing: -M/--model; fix: `assay parity --help`",
+}
+"""Commands that a tired user types, and a part of the line that helps."""
+
+
+@pytest.mark.parametrize("words", SLIPS)
+def test_a_slip_is_answered_with_what_was_meant(assay, words):
+    if "first" in words or "runs" in words:
+        assay("run", "sums.jsonl", "--model", "scripted", "-o", "runs/first")
+
+    said = assay(*words.split())
+
+    assert said.code == 2 and said.err.count("\n") == 1
+    assert SLIPS[words] in said.err
+
+
+def test_help_with_a_verb_is_the_help_of_the_verb(assay):
+    with pytest.raises(SystemExit) as end:
+        assay("help", "run")
+
+    assert end.value.code == 0
+
+
+def test_the_names_of_an_expression_are_listed_once(assay, folder):
+    (folder / "own.py").write_text(
+        "dataset = 'sums.jsonl'\ndef score(sample, output):\n    return 1.0\n"
+    )
+    assay("run", "own.py", "--model", "scripted", "-o", "runs/own")
+
+    said = assay("show", "runs/own", "--where", "foo > 1")
+
+    assert said.code == 2 and said.err.count(" score,") == 1
+
+
+def test_types_of_options_are_shown_without_their_modules(assay):
+    said = assay("show", "openai")
+
+    assert "headers: Mapping[str, str]" in said.out
+
+
 def test_a_file_in_place_of_the_run_folder_is_reported(assay):
     said = assay("run", "sums.jsonl", *FOUR, "-o", "four.py")
 

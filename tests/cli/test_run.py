@@ -368,7 +368,7 @@ def test_values_that_cannot_be_read_are_named_with_what_planning_finds(assay):
 
     lines = said.err.splitlines()
     assert said.code == 2 and len(lines) == 4
-    assert "invalid int value: 'x'" in lines[0] and "invalid choice: 'zz'" in lines[1]
+    assert "not a whole number: 'x'" in lines[0] and "invalid choice: 'zz'" in lines[1]
     assert (
         "--model_args takes name=value" in lines[2]
         and "unknown task 'nosuch'" in lines[3]

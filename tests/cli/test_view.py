@@ -1,6 +1,7 @@
 """`assay view` and `assay report` from the terminal."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -136,7 +137,9 @@ def test_reports_and_bundles_are_written(tmp_path: Path, monkeypatch, capsys):
         "index.html",
         "robots.txt",
     }
-    assert "any file host serves it" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "site: 1 run, 0." in said and "any file host serves it" in said
+    assert re.search(r"r\.md: [\d.]+ kB", said)
 
 
 def test_importing_the_command_line_loads_no_server():

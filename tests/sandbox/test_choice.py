@@ -9,6 +9,7 @@ from assay.sandbox import SandboxError, best_tier, choice, choose
 from assay.sandbox.bubblewrap import Bubblewrap
 from assay.sandbox.choice import why_not
 from assay.sandbox.landlock import Unconfined
+from assay.sandbox.workspace_choice import workspace_tier
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +63,15 @@ def test_where_no_tier_holds_nothing_is_run(monkeypatch):
 
     with pytest.raises(SandboxError, match=said):
         best_tier()
+
+
+def test_where_no_tier_holds_workspaces_the_fix_is_to_install_bubblewrap(monkeypatch):
+    monkeypatch.setattr(choice, "find_bubblewraps", lambda: iter(()))
+    monkeypatch.setattr(choice, "find_containers", lambda *_: iter(()))
+    said = r"\(bubblewrap: bwrap is not installed; container: .*fix: pip install 'assay\[sandbox\]'"
+
+    with pytest.raises(SandboxError, match=said):
+        workspace_tier()
 
 
 def test_a_bubblewrap_that_cannot_start_says_so(tmp_path):

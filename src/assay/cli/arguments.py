@@ -90,7 +90,16 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**settings)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, fix=f"`{self.prog} --help`")
+        fix = f"`{self.prog} --help`"
+        missing = message.partition("arguments are required: ")[2]
+        if not missing:
+            raise UsageError(message, fix=fix)
+        if not missing.startswith("-"):
+            words = [self.prog]
+            for action in self._get_positional_actions():
+                words.append(str(action.metavar or action.dest).upper())
+            fix = f"write {' '.join(words)}; {fix}"
+        raise UsageError(f"missing: {missing}", fix=fix)
 
     def _print_message(
         self, message: str, file: "SupportsWrite[str] | None" = None
@@ -129,7 +138,11 @@ class Parser(argparse.ArgumentParser):
                     if option.startswith("--")
                 ]
                 if name.startswith("--"):
-                    close = nearest(name.lstrip("-"), long, CLOSE_OPTION)
+                    word = name.lstrip("-")
+                    longer = [option for option in long if option.startswith(word)]
+                    close = nearest(word, long, CLOSE_OPTION) or next(
+                        iter(longer), None
+                    )
                 else:
                     close = None
                 if close:
@@ -157,7 +170,10 @@ class Parser(argparse.ArgumentParser):
         try:
             return super()._get_values(action, arg_strings)  # type: ignore[misc]
         except argparse.ArgumentError as error:
-            self._unread.append(UsageError(str(error), fix=f"`{self.prog} --help`"))
+            message = str(error)
+            message = message.replace("invalid int value:", "not a whole number:")
+            message = message.replace("invalid float value:", "not a number:")
+            self._unread.append(UsageError(message, fix=f"`{self.prog} --help`"))
             return action.default
 
     def _canonical(self, argument: str) -> str:

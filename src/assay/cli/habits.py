@@ -123,7 +123,9 @@ HABITS: Mapping[str, Habit] = {
     "show_config": _nothing(
         "--show_config: run.json in the run folder holds every setting"
     ),
-    "samples": _refused("--sample_id ID,ID names samples by their id"),
+    "samples": _refused(
+        "--limit N takes the first N samples; --sample_id ID,ID names them by their id"
+    ),
     "metadata": _unused("--metadata: not used"),
     "confirm_run_unsafe_code": _nothing(
         "--confirm_run_unsafe_code: the task's own page says what it runs"

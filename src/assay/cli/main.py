@@ -180,6 +180,8 @@ def _call(
                 where=text,
                 fix="rename the file or folder",
             )
+    if verb == "help":
+        verb, words = words[0], ["--help"]
     if verb in ANSWERS:
         raise UsageError(f"assay has no command {verb!r}", fix=ANSWERS[verb])
     if verb not in VERBS:
@@ -193,7 +195,7 @@ def _call(
 
 def _run(arguments: list[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words or words[0] in ("-h", "--help", "help"):
+    if not words or words in (["-h"], ["--help"], ["help"]):
         from ..report.grid import write_lines
 
         verbs = "\n".join(f"  {verb:<11}  {text}" for verb, text in VERBS.items())

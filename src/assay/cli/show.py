@@ -30,7 +30,9 @@ from ..dialects.recognise import UPSTREAM, dialect_of, listing_of, named_dialect
 from ..registry import ALL, place_of
 from ..report import printable
 from ..runner.tasks.resolve import find_subset
+from ..store import RunReader
 from ..store.imported import holds_results, imported_folder, is_run_folder
+from ..store.layout import list_runs
 from .arguments import Parser
 from .display import find_pager, print_folded, print_lines
 from .samples import prompt_lines
@@ -98,7 +100,7 @@ def _line(
     if not isinstance(kind, str):
         kind_name = getattr(kind, "__name__", None)
     if not kind_name or "[" in str(kind):
-        kind_name = str(kind).replace("typing.", "")
+        kind_name = re.sub(r"\b(typing|collections\.abc)\.", "", str(kind))
     return f"    {name}: {kind_name}{default}  {doc}".rstrip()
 
 
@@ -175,6 +177,8 @@ def command(arguments: Sequence[str]) -> int:
         return _show_run(folder, options)
     if folder.exists() and holds_results(folder):
         return _show_run(imported_folder(folder), options)
+    if list_runs(folder.parent) and not folder.exists() and "/" in options.what:
+        RunReader(folder)  # raises, and names the nearest run
     used = [f"--{name}" for name in (*CHOICES, "ids", "json") if getattr(options, name)]
     if used:
         raise UsageError(

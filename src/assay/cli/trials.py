@@ -100,7 +100,10 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
     usable = [row for row in rows if isinstance(row, Sample)]
     samples = usable[:SAMPLES]
     more = "at least " if len(rows) == ROWS_LOOKED_AT else ""
-    yield f"task {printable(task.name)}: {more}{len(rows)} rows, {prepared.samples.kind}"
+    noun = "row" if len(rows) == 1 else "rows"
+    kind = prepared.samples.kind
+    about = "" if kind == "unknown" else f", {kind}"
+    yield f"task {printable(task.name)}: {more}{len(rows)} {noun}{about}"
     yield from way
     scorers = prepared.scorers
     _need_targets(samples, scorers, file)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..core import UsageError
+from ..report.grid import format_size
 from .arguments import Parser
 
 USUAL = "runs"
@@ -55,8 +56,9 @@ def command(arguments: Sequence[str]) -> int:
         from ..view.saved_pages import write_bundle
 
         count, size = write_bundle(folder, Path(options.bundle).expanduser())
+        runs = "1 run" if count == 1 else f"{count} runs"
         sys.stdout.write(
-            f"{options.bundle}: {count} runs, {size / 1e6:.1f} MB; any file host serves it\n"
+            f"{options.bundle}: {runs}, {format_size(size)}; any file host serves it\n"
         )
         return 0
     return serve(folder, options.port, options.origin, opens=not options.no_browser)

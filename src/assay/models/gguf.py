@@ -124,7 +124,9 @@ class Gguf(LocalModel):
                 magic = file.read(4)
         except OSError as error:
             raise UsageError(
-                f"cannot open the weights: {error.strerror}", where=self.path
+                f"cannot open the weights: {error.strerror}",
+                where=self.path,
+                fix="check the path",
             ) from error
         if magic != b"GGUF":
             raise UsageError(

@@ -63,6 +63,8 @@ def build_model(
     )
     if re.match(r"\w+=", name):
         hint = f"options of a model: -a {name}"
+    elif Path(f"{name.partition(':')[0]}.py").is_file():
+        hint = f"did you mean {name.replace(':', '.py:', 1)}?"
     elif rest and (close := nearest(scheme, registry.names())):
         hint = f"did you mean {close}/{rest}? {hint}"
     raise UnknownName(

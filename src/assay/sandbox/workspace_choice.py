@@ -51,7 +51,9 @@ def workspace_tier(
     """Return the tier for workspaces, which is tested once per process. Raise `SandboxError` if none passes."""
     choice = choose("bubblewrap" if wanted == "auto" else wanted, engine)
     if choice.tier is None and wanted == "auto":
-        choice = choose("container", engine)
+        container = choose("container", engine)
+        refused = choice.refused + container.refused
+        choice = replace(container, refused=refused)
     if choice.tier is None:
         raise SandboxError(
             f"no sandbox for workspaces passes its self-test on this machine ({choice.reasons})",

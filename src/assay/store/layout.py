@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..core import DiskFull, StoreError, UnusablePath
+from ..core import DiskFull, StoreError, UnusablePath, nearest
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -219,3 +219,28 @@ def _fault_of_cell(cell: object) -> str:
         if not is_list or not all(isinstance(kind, str) for kind in kinds):
             return f"`abilities` of task {cell['task']!r} have no list {name!r}"
     return ""
+
+
+MOST_RUNS_NAMED = 5
+
+
+def list_runs(folder: Path) -> list[str]:
+    """Return the names of the run folders directly in a folder."""
+    return sorted(path.parent.name for path in folder.glob("*/run.json"))
+
+
+def why_no_run(folder: Path) -> tuple[str, str]:
+    """Return why a path is not a run folder, and the fix."""
+    if not folder.exists():
+        problem = "not a run folder: it does not exist"
+        for parent in (folder.parent, folder.parent / "runs"):
+            close = nearest(folder.name, list_runs(parent))
+            if close:
+                fix = f"did you mean {parent / close}?"
+                return problem, fix
+        return problem, "check the path; `assay run` makes run folders"
+    runs = list_runs(folder)
+    if runs:
+        names = ", ".join(str(folder / name) for name in runs[:MOST_RUNS_NAMED])
+        return "not a run folder, but a folder of runs", f"name one of them: {names}"
+    return "not a run folder: no run.json", "`assay run` makes one"

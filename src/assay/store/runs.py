@@ -39,6 +39,7 @@ from .layout import (
     fault_of_manifest,
     read_json,
     read_run_json,
+    why_no_run,
     write_json,
 )
 from .ownership import FINISHED, NEW_RUN, FolderLock, is_draft, refuse_foreign
@@ -82,10 +83,11 @@ class RunReader:
         layout = Layout(Path(folder))
         self.layout = layout
         if not layout.manifest.exists() and not layout.journal.exists():
+            problem, fix = why_no_run(layout.folder)
             raise UnusablePath(
-                "not a run folder: no run.json",
+                problem,
                 where=str(folder),
-                fix="`assay run` makes one",
+                fix=fix,
             )
         self.blobs = Blobs(layout.media)
         self._views: dict[tuple[str, str], View] | None = None

@@ -66,7 +66,7 @@ class SampleColumns:
     def names(self) -> list[str]:
         """Return the names of all columns."""
         tags = [f"tag.{name}" for name in self.index.tags]
-        return [*PLAIN, *MEASURED, *self.index.metrics, *tags]
+        return list(dict.fromkeys([*PLAIN, *MEASURED, *self.index.metrics, *tags]))
 
     @cached_property
     def cells(self) -> list[dict[str, Any]]:

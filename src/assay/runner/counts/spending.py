@@ -260,4 +260,4 @@ def _format_amount(unit: Unit, amount: float) -> str:
         return f"{amount:.4g} usd"
     if unit == "tokens":
         return f"{amount:,.0f} tokens"
-    return f"{amount:.0f} s"
+    return f"{amount:.3g} s"

@@ -13,6 +13,7 @@ mistaken for that of the whole benchmark.
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from glob import escape
 from pathlib import Path
 from typing import TypeVar
 
@@ -196,10 +197,26 @@ def _find(
     if part is not None:
         return [with_shots(part, shots)]
     _refuse_name_of_another_tool(name)
+    advice = _find_slip(name)
+    if advice:
+        raise UsageError(f"unknown task {name!r}", fix=advice)
     if path.suffix or "/" in name:
         problem, fix = why_no_data(path)
         raise UsageError(problem, where=name, fix=fix)
     raise UnknownName("task", name, registry.tasks.names())
+
+
+def _find_slip(name: str) -> str:
+    """Return the fix for a file named without its suffix, or for a model; empty if the name is neither."""
+    path = Path(name).expanduser()
+    if not path.suffix:
+        files = sorted(path.parent.glob(f"{escape(path.name)}.*"))
+        if files:
+            return f"did you mean {files[0]}?"
+    model = name.removeprefix("model=")
+    if model != name or model.partition("/")[0] in registry.models:
+        return f"--model {model} names a model"
+    return ""
 
 
 def _registered(
