@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core import UsageError
-from ..report.grid import format_size
 from .arguments import Parser, check_output_file, write_text
 
 KINDS = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv"}
@@ -69,7 +68,7 @@ def command(arguments: Sequence[str]) -> int:
     text = _text(kind, runs, options.samples)
     path = write_text(text, options.output)
     if path:
-        sys.stdout.write(f"{path}: {format_size(path.stat().st_size)}\n")
+        sys.stdout.write(f"{path}: {path.stat().st_size / 1e3:,.1f} kB\n")
     return 0
 
 

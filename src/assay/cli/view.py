@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..core import UsageError
-from ..report.grid import format_size
 from .arguments import Parser
 
 USUAL = "runs"
@@ -58,7 +57,7 @@ def command(arguments: Sequence[str]) -> int:
         count, size = write_bundle(folder, Path(options.bundle).expanduser())
         runs = "1 run" if count == 1 else f"{count} runs"
         sys.stdout.write(
-            f"{options.bundle}: {runs}, {format_size(size)}; any file host serves it\n"
+            f"{options.bundle}: {runs}, {size / 1e3:,.1f} kB; any file host serves it\n"
         )
         return 0
     return serve(folder, options.port, options.origin, opens=not options.no_browser)

@@ -45,13 +45,6 @@ def text_grid(
     return lines
 
 
-def format_size(size: int) -> str:
-    """Return the size of a file: `12.3 kB`, `4.0 MB`."""
-    if size < 100_000:
-        return f"{size / 1e3:.1f} kB"
-    return f"{size / 1e6:.1f} MB"
-
-
 TEXT_WIDTH = 80
 """The width of text that is written to a file or a pipe."""
 FILE_WIDTH = 150
