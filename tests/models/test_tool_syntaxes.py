@@ -233,6 +233,8 @@ def test_protocol_says_that_tools_were_prompted(tmp_path, monkeypatch):
     )
 
     assert "@prompted" in done.results[0].protocol
+    again = assay.score(done.folder)
+    assert again.results[0].protocol == done.results[0].protocol
 
 
 def chat_answer(text):

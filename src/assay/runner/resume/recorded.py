@@ -5,6 +5,7 @@ models. Code in other files is refused, and so are options that send keys or giv
 more access. The command can allow them by naming them or with `--trust_code`.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from ...core import Abilities, Model, Output, Request, StoreError
 from ...core.secrets import REFERENCE
 from ...core.trust import Gate
+from ...models.tool_syntaxes import PROMPTED
 from ...store import RunReader
 from ...store.integrity import why_foreign
 from ..options import RunOptions
@@ -104,6 +106,8 @@ class Recorded:
 
     identity: Mapping[str, Any]
     abilities: Abilities
+    prompts_tools: bool = False
+    """True if the model got its tools as text, which the protocol id says."""
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Return an error for each request. Scoring reads answers from the journal instead."""
@@ -122,6 +126,7 @@ class Recorded:
 def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
     """Return the models of a finished run by name."""
     models: dict[str, Model] = {}
+    prompted: set[str] = set()
     for entry in manifest.get("cells", ()):
         plain = entry.get("abilities", {})
         abilities = Abilities(
@@ -131,7 +136,13 @@ def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
             logprobs=bool(plain.get("logprobs")),
             tools=True,
         )
-        models[str(entry["model"])] = Recorded(entry.get("identity", {}), abilities)
+        name = str(entry["model"])
+        words = re.split("[@+-]", str(entry.get("protocol", "")))
+        # A model may have a task without tools, too.
+        prompts_tools = PROMPTED in words or name in prompted
+        if prompts_tools:
+            prompted.add(name)
+        models[name] = Recorded(entry.get("identity", {}), abilities, prompts_tools)
     return models
 
 
