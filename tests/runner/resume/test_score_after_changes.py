@@ -35,6 +35,29 @@ def test_rows_without_ids_that_changed_places_are_not_scored_with_others_answers
     assert any("another question" in note for note in again.notes)
 
 
+def test_media_that_were_moved_with_their_data_are_the_same_question(
+    tmp_path, monkeypatch
+):
+    from PIL import Image
+
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": name, "image": f"{name}.png", "answer": "a"} for name in "ab"]
+    for folder, colours in (
+        ("old", {"a": "red", "b": "blue"}),
+        ("new", {"a": "red", "b": "green"}),
+    ):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder, [{**row, "folder": folder} for row in rows])
+        for name, colour in colours.items():
+            Image.new("RGB", (4, 4), colour).save(tmp_path / folder / f"{name}.png")
+    model_args = {"answers": "a", "accepts": ["image", "text"]}
+    assay.run("old/d.jsonl", "scripted", model_args=model_args, output="run")
+
+    again = assay.score("run", data="new/d.jsonl")
+
+    assert again.results[0].n == 1 and again.status == "partial"
+
+
 def test_an_edited_question_is_unanswered_and_an_edited_target_is_scored(
     tmp_path, monkeypatch
 ):

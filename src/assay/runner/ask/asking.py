@@ -145,7 +145,9 @@ class Asking:
         except AssayError:
             return False  # scoring reports what is wrong with the sample
         record = self.writer.read_output(answer)
-        is_other = list(record.prompt) != prompt_to_plain(prompt)
+        is_other = _without_paths(record.prompt) != _without_paths(
+            prompt_to_plain(prompt)
+        )
         self.other_questions += is_other
         return is_other
 
@@ -287,6 +289,17 @@ class Asking:
             for answer in rounds
             if answer is not None and answer.failed
         }
+
+
+def _without_paths(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return the content of recorded messages without the paths of media, which change if a file is moved."""
+    contents = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            content = [{**part, "path": None} for part in content]
+        contents.append({**message, "content": content})
+    return contents
 
 
 def think_tags_of(
