@@ -284,7 +284,8 @@ def _wording(file: Path) -> dict[str, Mapping[str, str]]:
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    # `splitlines` would also split at U+2028 and U+0085, which JSON texts may contain.
+    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
         try:
             if line.strip():
                 yield json.loads(line)

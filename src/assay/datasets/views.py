@@ -74,14 +74,9 @@ class View:
     def known_length(self) -> int | None:
         """The number of samples, if it is known without reading them."""
         total = len(self._ids()) if self.ids is not None else self.samples.known_length
-        start, stop = (
-            (0, None)
-            if isinstance(self.limit, float) and total is None
-            else self._range()
-        )
         if total is None:
             return None
-        count = max(min(total, total if stop is None else stop) - start, 0)
+        count = count_within(self.limit, total)
         if self.shard is None:
             return count
         return len(range(self.shard[0], count, self.shard[1]))
@@ -93,15 +88,10 @@ class View:
         return getattr(self.samples, name)
 
     def _range(self) -> tuple[int, int | None]:
-        limit = self.limit
-        if limit is None:
-            return 0, None
-        if isinstance(limit, str):
-            first, _, last = limit.partition("-")
-            return int(first) - 1, int(last)
-        if isinstance(limit, float):
-            return 0, max(1, math.ceil(limit * self._count()))
-        return 0, limit
+        total = 0
+        if isinstance(self.limit, float):
+            total = self._count()
+        return range_within(self.limit, total)
 
     def _count(self) -> int:
         if self.ids is not None:
@@ -281,6 +271,26 @@ def parse_limit(limit: Limit) -> Limit:
     if not is_valid:
         raise wrong
     return limit
+
+
+def range_within(limit: Limit, total: int) -> tuple[int, int | None]:
+    """Return the first index and the end index of a parsed limit. Only a fraction uses the `total`."""
+    if limit is None:
+        return 0, None
+    if isinstance(limit, str):
+        first, _, last = limit.partition("-")
+        return int(first) - 1, int(last)
+    if isinstance(limit, float):
+        return 0, max(1, math.ceil(limit * total))
+    return 0, limit
+
+
+def count_within(limit: Limit, total: int) -> int:
+    """Return how many of `total` samples a parsed limit selects."""
+    start, stop = range_within(limit, total)
+    if stop is None:
+        stop = total
+    return max(0, min(stop, total) - start)
 
 
 def parse_shard(text: str) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import assay
+from assay.benchmarks.text_rows import _WORDING, _wording
 from assay.core import UsageError
 from assay.store import RunReader
 
@@ -100,6 +101,22 @@ def test_without_published_prompts_the_published_protocol_is_refused(graded, tmp
 
     with pytest.raises(UsageError, match=r"judge_prompts.jsonl is missing"):
         graded("mt_bench_published", data=str(tmp_path / "question.jsonl"))
+
+
+def test_published_prompts_may_contain_other_line_separators(tmp_path):
+    file = tmp_path / "judge_prompts.jsonl"
+    lines = []
+    for names in _WORDING.values():
+        for name in names:
+            prompt = {"name": name, "prompt_template": "one\u2028two\u0085three"}
+            lines.append(json.dumps(prompt, ensure_ascii=False))
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    prompts = _wording(file)
+
+    assert {entry["prompt_template"] for entry in prompts.values()} == {
+        "one\u2028two\u0085three"
+    }
 
 
 def test_the_real_questions_have_their_references(graded, tmp_path):

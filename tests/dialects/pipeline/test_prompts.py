@@ -8,6 +8,7 @@ from pipeline_files import write_rows
 
 from assay.dialects import protocol
 from assay.dialects.pipeline.dataset_registry import DatasetRegistry, has_assay_wording
+from assay.dialects.pipeline.pipeline_rows import load_jsonl
 
 QUESTION = {
     "question": "Best metal?",
@@ -46,6 +47,17 @@ def test_a_json_file_that_is_one_object_is_one_row(tmp_path: Path):
     )
 
     assert prompts_of("math", tmp_path / "one.json") == ["Problem: 1+1\n\nSolution:\n"]
+
+
+def test_load_jsonl_splits_rows_at_newlines_only(tmp_path: Path):
+    questions = ["one\u2028two", "one\u2029two", "one\u0085two", "plain\r"]
+    file = tmp_path / "rows.dat"
+    lines = [json.dumps({"q": text}, ensure_ascii=False) for text in questions]
+    file.write_bytes("\r\n".join(lines).encode() + b"\n")
+
+    rows = load_jsonl(str(file))
+
+    assert [row["q"] for row in rows] == questions
 
 
 def test_a_passage_of_one_word_is_its_own_prompt(tmp_path: Path):

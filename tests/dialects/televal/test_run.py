@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.core import UnknownName, UsageError
+from assay.dialects.televal.televal_files import Folder
 from assay.runner.run import score
 
 
@@ -270,3 +271,12 @@ def test_it_works_inside_a_checkout_that_has_a_src_of_its_own(project):
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["results"][0]["value"] == 0.5
+
+
+def test_table_shows_a_summary_with_a_line_separator(tmp_path):
+    folder = Folder(tmp_path, "m")
+    folder.write("summary", "task", [{"score": "one\u2028two"}])
+
+    table = folder.write_table()
+
+    assert table.read_text(encoding="utf-8") == ",m\ntask,one\u2028two \n"

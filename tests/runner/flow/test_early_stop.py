@@ -142,6 +142,30 @@ def test_a_clear_difference_from_the_baseline_is_decided_early(tmp_path):
     )
 
 
+@pytest.mark.parametrize("rows", [ROWS[:20], ROWS[:60]], ids=len)
+def test_a_baseline_outside_of_the_scale_is_flagged(tmp_path, rows):
+    def earlier(sample, output):
+        return 7.0
+
+    earlier.bounds = (0.0, 10.0)
+    earlier.__name__ = "graded"
+    run(tmp_path / "old", right(0.8), task(earlier, rows))
+
+    result = run(
+        tmp_path / "new",
+        right(0.8),
+        task(graded, rows),
+        until="decided",
+        baseline=str(tmp_path / "old"),
+    )
+
+    assert result.status == "complete" and result[0].n == len(rows)
+    difference = result[0].details["until"]["difference"]
+    assert difference == {"n": 0, "decision": "not decided"}
+    [flag] = [flag for flag in result[0].flags if "no difference" in flag]
+    assert "is outside -1..1" in flag
+
+
 def test_equal_models_are_not_decided_but_alike_within_a_margin(tmp_path):
     run(tmp_path / "old", right(0.8))
     old = str(tmp_path / "old")

@@ -126,7 +126,7 @@ def load_jsonl(path: str) -> list[Fields]:
     if format_of(file) is not None or not file.is_file():
         return read_file(path)
     rows = []
-    lines_of_file = file.read_text(encoding="utf-8").splitlines()
+    lines_of_file = file.read_text(encoding="utf-8").split("\n")
     for number, line in enumerate(lines_of_file, start=1):
         try:
             if line.strip():

@@ -125,8 +125,8 @@ class Folder:
             model = file.parent.name
             if model not in columns:
                 columns.append(model)
-            lines = file.read_text(encoding="utf-8").splitlines()
-            values = json.loads(lines[0]).values()
+            first_line = file.read_text(encoding="utf-8").partition("\n")[0]
+            values = json.loads(first_line).values()
             row = rows.setdefault(file.stem, {"": file.stem})
             row[model] = "".join(f"{value} " for value in values)
         path = self.ledger.claim(self.root / "results.csv")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...datasets.views import parse_limit
+from ...datasets.views import count_within, parse_limit
 from ...summarizers.statistics import minimum_detectable_paired_binary, wilson
 from ..options import RunOptions
 from .planned_task import PlannedTask
@@ -36,7 +36,9 @@ def expected_requests(planned: PlannedTask) -> int | None:
         or planned.samples.split
         or planned.samples.subset
     ):
-        samples = _limited(_lines(planned.samples.files), planned.run.limit)
+        rows = _lines(planned.samples.files)
+        if rows is not None:
+            samples = count_within(parse_limit(planned.run.limit), rows)
     if samples is None and _is_quickly_counted(planned):
         samples = sum(1 for _ in chosen)
     if samples is None:
@@ -79,27 +81,10 @@ def _lines(files: tuple[Path, ...]) -> int | None:
 def _count(file: Path) -> int:
     """Return the number of rows of a file."""
     data = file.read_bytes()
+    if not data:
+        return 0
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     return lines - (file.suffix in (".csv", ".tsv"))
-
-
-def _limited(
-    lines: int | None,
-    limit: str | int | float | None,
-) -> int | None:
-    """Return the number of rows that remain after `--limit`; None if this is unknown."""
-    if lines is None or limit is None:
-        return lines
-    first, dash, last = str(limit).partition("-")
-    try:
-        if dash:
-            return max(0, min(lines, int(last)) - int(first) + 1)
-        number = float(limit)
-    except ValueError:
-        return None
-    if number >= 1:
-        return min(lines, int(number))
-    return int(lines * number)
 
 
 def small_limit_note(

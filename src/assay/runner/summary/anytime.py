@@ -91,8 +91,13 @@ def _relabelled(
         "look_every": rule.schedule.look_every,
         "fixed_n_ci": None if result.ci is None else list(result.ci),
     }
+    flags = [*result.flags, *stopped]
     if planned.earlier_values is not None and scoring is watched_scoring(planned):
-        details["difference"] = difference_of(values, planned, scoring, rule)
+        try:
+            details["difference"] = difference_of(values, planned, scoring, rule)
+        except ValueError as error:  # a baseline value outside of the scale
+            details["difference"] = {"n": 0, "decision": "not decided"}
+            flags.append(f"no difference from {planned.run.baseline}: {error}")
     if now.low is None or now.high is None:
         ci = None
     else:
@@ -101,7 +106,7 @@ def _relabelled(
         result,
         ci=ci,
         interval=METHOD,
-        flags=(*result.flags, *stopped),
+        flags=tuple(flags),
         details={**result.details, "until": details},
     )
 
