@@ -6,7 +6,9 @@ looks suspicious, is parsed again to find the fault.
 """
 
 import json
+import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -14,15 +16,18 @@ import msgspec
 from . import faults
 from .faults import RowFault, too_long
 
-TAB, BACKSLASH = 9, 92
+TAB, LINE_FEED, CARRIAGE_RETURN, BACKSLASH = 9, 10, 13, 92
 _decode = msgspec.json.Decoder().decode
 _HIGH_SURROGATE = r"\\u[dD][89abAB][0-9a-fA-F]{2}"
-_LOW_SURROGATE_START = r"\\u[dD][c-fC-F]"
+_LOW_SURROGATE = r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _LONE_SURROGATE = re.compile(
-    rf"{_HIGH_SURROGATE}(?!{_LOW_SURROGATE_START})"  # \ud83d alone
-    rf"|(?<!{_HIGH_SURROGATE}){_LOW_SURROGATE_START}[0-9a-fA-F]{{2}}"  # \ude00 alone
+    r"\\\\"  # an escaped backslash; the characters after it are plain text
+    rf"|{_HIGH_SURROGATE}{_LOW_SURROGATE}"
+    rf"|(?P<wanted>{_HIGH_SURROGATE}|{_LOW_SURROGATE})"  # \ud83d or \ude00 alone
 )
-_LONG_INTEGER = re.compile(r"\d{400,}")
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_CONSTANT = re.compile(rf"{_TEXT}|(?P<wanted>-?Infinity|NaN)")
+_NUMBER = re.compile(rf"{_TEXT}|(?P<wanted>-?\d[\d.eE+-]*)")
 _TRAILING_COMMA = re.compile(r",\s*[}\]]")
 
 
@@ -47,14 +52,7 @@ def decode_row(line: bytes, *, zeros: bool = False) -> dict[str, Any]:
             got=row,
             fix='write {"column": value, …}',
         )
-    # Searching a byte by its number is several times faster than `in` with a bytes object.
-    if (
-        line.count(b'":') != len(row)
-        or line.find(b" :") >= 0
-        or TAB in line
-        or line.find(b"\n", 0, -1) >= 0
-    ):
-        _check_duplicate_keys(line, row)
+    _check_duplicate_keys(line, row)
     if not zeros and BACKSLASH in line and b"\\u0000" in line:
         _check_zero_characters(row)
     return row
@@ -83,11 +81,9 @@ def diagnose(line: bytes, error: Exception) -> RowFault:
     try:
         json.loads(text, parse_constant=_refuse_constant)
     except RowFault as fault:
-        match = re.search(rf"[:,\[]\s*{re.escape(str(fault.got))}", text)
+        match = next(_matches(_CONSTANT, text), None)
         if match:
-            fault.column = match.end() - len(str(fault.got)) + 1
-        else:
-            fault.column = None
+            fault.column = match.start() + 1
         return fault
     except json.JSONDecodeError as broken:
         return _describe(text, broken)
@@ -98,22 +94,30 @@ def diagnose(line: bytes, error: Exception) -> RowFault:
             got=text,
             fix="flatten the row",
         )
-    except ValueError:
-        return _long_integer(text)
-    if match := _LONE_SURROGATE.search(text):
+    except ValueError:  # an integer of more digits than Python converts
+        pass
+    for match in _matches(_LONE_SURROGATE, text):
         return RowFault(
             "half of a surrogate pair is not a character",
             column=match.start() + 1,
             got=match.group(),
             fix="remove it",
         )
-    if _LONG_INTEGER.search(text):
-        return _long_integer(text)
+    for match in _matches(_NUMBER, text):
+        if _is_out_of_range(match.group()):
+            return _out_of_range(match)
     return RowFault(
         f"not valid JSON: {error}",
         column=1,
         got=text,
     )
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of the group `wanted`. The other parts of the pattern only skip text."""
+    for match in pattern.finditer(text):
+        if match["wanted"] is not None:
+            yield match
 
 
 def _refuse_constant(name: str) -> None:
@@ -124,20 +128,24 @@ def _refuse_constant(name: str) -> None:
     )
 
 
-def _long_integer(text: str) -> RowFault:
-    match = _LONG_INTEGER.search(text)
-    if match:
-        digits = len(match.group())
-    else:
-        digits = 0
-    if digits:
-        reason = f"a number of {digits} digits cannot be read"
+def _is_out_of_range(number: str) -> bool:
+    try:
+        value = json.loads(number)
+    except ValueError:  # an integer of more digits than Python converts
+        return True
+    return isinstance(value, float) and math.isinf(value)
+
+
+def _out_of_range(number: re.Match[str]) -> RowFault:
+    digits = number.group().removeprefix("-")
+    if digits.isdecimal():
+        reason = f"a number of {len(digits)} digits cannot be read"
     else:
         reason = "a number is out of range"
     return RowFault(
         reason,
-        column=match.start() + 1 if match else 1,
-        got=text[match.start() :] if match else text,
+        column=number.start() + 1,
+        got=number.group(),
         fix="write it as text, in quotes",
     )
 
@@ -194,18 +202,8 @@ def _check_duplicate_keys(
     parsed key by key.
     """
     try:
-        spelled_plainly = not (
-            b" :" in line
-            or b"\t:" in line
-            or b"\n:" in line
-            or b"\r:" in line
-            or b'\\\\":' in line
-        )
-        if spelled_plainly and line.count(b'":') - line.count(b'\\":') == _count_keys(
-            row
-        ):
-            return
-        json.loads(line, object_pairs_hook=_unique)
+        if _may_repeat_keys(line, row):
+            json.loads(line, object_pairs_hook=_unique)
     except RecursionError:
         raise RowFault(
             "the row is nested too deeply",
@@ -213,6 +211,28 @@ def _check_duplicate_keys(
             got=line[:60],
             fix="flatten the row",
         ) from None
+
+
+def _may_repeat_keys(
+    line: bytes,
+    row: dict[str, Any],
+) -> bool:
+    """Return False if the line has as many `":` as the row has keys, so that no key was given twice."""
+    # Searching a byte by its number is several times faster than `in` with a bytes object.
+    if (
+        line.find(b" :") >= 0
+        or (TAB in line and b"\t:" in line)
+        or (line.find(CARRIAGE_RETURN, 0, -2) >= 0 and b"\r:" in line)
+        or (line.find(LINE_FEED, 0, -1) >= 0 and b"\n:" in line)
+    ):
+        return True
+    colons = line.count(b'":')
+    if colons == len(row):
+        return False
+    # `\":` stands inside of a text, but `\\":` ends a key with a backslash.
+    if b'\\\\":' in line:
+        return True
+    return colons - line.count(b'\\":') != _count_keys(row)
 
 
 def _count_keys(value: object) -> int:
