@@ -229,7 +229,7 @@ def _may_repeat_keys(
     colons = line.count(b'":')
     if colons == len(row):
         return False
-    # `\":` stands inside of a text, but `\\":` ends a key with a backslash.
+    # `\":` is a part of a text, but `\\":` ends a key with a backslash.
     if b'\\\\":' in line:
         return True
     return colons - line.count(b'\\":') != _count_keys(row)

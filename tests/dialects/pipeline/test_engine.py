@@ -13,6 +13,7 @@ from assay.core import (
     Candidate,
     ModalityMismatch,
     Output,
+    Sample,
     Text,
     Token,
     Usage,
@@ -371,3 +372,33 @@ def test_the_prompts_own_tokens_come_first_with_echo():
     assert made["token_strs"][:3] == ["A", " ", "B"] and made["text"].startswith("A B")
     assert made["logprobs"][0] == 0.0 and made["top_logprobs"][0] == {}
     assert len(made["tokens"]) == len(made["logprobs"]) == 5
+
+
+def test_a_rejected_row_keeps_its_own_id_among_equal_prompts():
+    rows = [Sample(f"r{n}", "same", fields={"number": n}) for n in range(4)]
+    rejected = []
+    engine = Engine(
+        Direct(adapt_model(Scripted("four"))),
+        samples=rows,
+        reject=lambda id, why: rejected.append((id, why)),
+    )
+    items = [{"prompt": row.input, "raw": row.fields} for row in rows]
+
+    engine.reject(items[1], "empty")
+    engine.reject(items[3], "empty")
+    asked = [engine._sample("same", 0).id for _ in range(3)]
+
+    assert rejected == [("r1", "empty"), ("r3", "empty")]
+    assert asked == ["r0", "r2", "r0"]
+
+
+def test_a_row_with_an_empty_prompt_is_not_counted_for_other_calls():
+    engine = Engine(
+        Direct(adapt_model(Scripted("four"))), samples=[Sample("empty", "")]
+    )
+
+    engine.generate_batch(["another prompt"], max_length=2)
+    assert (engine.rows_asked, engine.other_calls) == (set(), 1)
+
+    engine.generate_batch([""], max_length=2)
+    assert (engine.rows_asked, engine.other_calls) == ({"empty"}, 1)

@@ -109,6 +109,8 @@ class Engine:
         """For each generated batch: its size, the number of tokens written, and the seconds."""
         self._read: list[tuple[int, int, float]] = []
         """For each batch of likelihoods: its size, the number of tokens read, and the seconds."""
+        self._rejected: set[str] = set()
+        """Ids of the rows that an evaluator could not use."""
         self.rows_asked: set[str] = set()
         """Ids of the rows for which a prompt was sent."""
         self.other_calls = 0
@@ -326,8 +328,26 @@ class Engine:
 
     def reject(self, item: Fields, why: str) -> None:
         """Record that an evaluator cannot use a row. `why` is the reason."""
-        if self._reject is not None:
-            self._reject(self._sample(item["prompt"], 0).id, why)
+        if self._reject is None:
+            return
+        row = self._row_of(item)
+        self._rejected.add(row.id)
+        self._reject(row.id, why)
+
+    def _row_of(self, item: Fields) -> Sample:
+        """Return the data row of an item. Of rows with the same prompt, it is the one with the same `raw` object."""
+        same_prompt = self._open_rows(item["prompt"])
+        for row in same_prompt:
+            if row.fields is item.get("raw"):
+                return row
+        if same_prompt:
+            return same_prompt[0]
+        return self._sample(item["prompt"], 0)
+
+    def _open_rows(self, prompt: str) -> list[Sample]:
+        """Return the rows with a prompt that were not rejected."""
+        rows = self._samples.get(prompt, [])
+        return [row for row in rows if row.id not in self._rejected]
 
     @property
     def written(self) -> int:
@@ -393,11 +413,11 @@ class Engine:
         """
         rows = self._samples.get(text)
         if rows is None:
-            return self._continued(text) or Sample(
-                f"call-{self.asker.calls + place:06d}"
-            )
+            call_id = f"call-{self.asker.calls + place:06d}"
+            return self._continued(text) or Sample(call_id, text)
         if len(rows) == 1:
             return rows[0]
+        rows = self._open_rows(text) or rows
         self._asked[text] += 1
         return rows[(self._asked[text] - 1) % len(rows)]
 

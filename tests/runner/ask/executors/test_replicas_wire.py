@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,8 +124,10 @@ def test_a_medium_is_sent_once_a_frame_and_by_path_where_both_see_the_file(
         request_to_plain(request, by_path, by_path=True)
         request_to_plain(request, by_bytes, by_path=False)
 
-    assert [source for _, source, _ in by_path.values()] == [str(file)]
-    assert [source for _, source, _ in by_bytes.values()] == [file.read_bytes()]
+    [from_path] = media_of(by_path).values()
+    [from_bytes] = media_of(by_bytes).values()
+    assert str(from_path.source) == str(file)
+    assert from_bytes.source == file.read_bytes()
 
 
 def test_numbers_that_json_does_not_have_arrive(tmp_path: Path):
@@ -133,3 +136,32 @@ def test_numbers_that_json_does_not_have_arrive(tmp_path: Path):
     head, _ = unpack(pack({"outputs": outputs_to_plain([output], {})}))
 
     assert output_of_plain(head["outputs"][0], {}) == output
+
+
+@pytest.mark.parametrize("text", ["plain", "\ud800 alone"])
+def test_media_with_a_lone_surrogate_in_their_name_arrive(text):
+    request = Request(
+        Prompt((Message("user", (Image(b"data", name="\udcff.png"), Text(text))),)),
+        key="k",
+    )
+    blobs: dict = {}
+    plain = request_to_plain(request, blobs, by_path=False)
+
+    head, received = unpack(pack({"request": plain}, blobs))
+
+    [image] = request_from_plain(head["request"], media_of(received)).prompt.media
+    assert (image.name, image.data()) == ("\udcff.png", b"data")
+
+
+def test_media_with_an_undecodable_path_arrive(tmp_path: Path):
+    path = tmp_path / "\udcff.png"
+    path.write_bytes(b"data")
+    request = Request(Prompt((Message("user", (Image(path),)),)), key="k")
+    blobs: dict = {}
+    plain = request_to_plain(request, blobs, by_path=True)
+
+    head, received = unpack(pack({"request": plain}, blobs))
+
+    [image] = request_from_plain(head["request"], media_of(received)).prompt.media
+    assert str(image.source) == str(path)
+    assert image.data() == b"data"

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from ....core import EMPTY, GenerateOptions, Media, Output, Prompt, Request
 from ....core.media import MEDIA_KINDS
 from ....core.reasoning import ThinkTags
@@ -27,7 +29,7 @@ HEAD = struct.Struct("!QQ")
 """Layout of the bytes before each frame: the number of the call, and the length of the frame."""
 
 Blobs = dict[str, Any]
-"""Media by digest: their kind, and their bytes or path."""
+"""Media by digest, each as a list: kind, bytes, path and name. The bytes or the path is None."""
 
 _LAYOUT = tuple[str, bytes, dict[str, Any]]
 """Fields of a frame: the encoding of the head (`m` for MessagePack, `j` for JSON), the head, and the media."""
@@ -38,30 +40,20 @@ def pack(
     blobs: Mapping[str, Any] = EMPTY,
 ) -> bytes:
     """Encode a head and media as one frame (encoded message)."""
-    import msgspec
-
     encode = msgspec.msgpack.Encoder(enc_hook=as_plain).encode
     try:
-        return encode(["m", encode(head), dict(blobs)])
+        encoding = "m"
+        encoded_head = encode(head)
     except (UnicodeEncodeError, OverflowError, ValueError):
         # Lone surrogates and integers beyond 64 bits, which models and data do contain.
-        return encode(
-            [
-                "j",
-                json.dumps(
-                    head,
-                    default=as_plain,
-                    skipkeys=True,
-                ).encode(),
-                dict(blobs),
-            ]
-        )
+        encoding = "j"
+        text = json.dumps(head, default=as_plain, skipkeys=True)
+        encoded_head = text.encode()
+    return encode([encoding, encoded_head, dict(blobs)])
 
 
 def unpack(frame: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """Decode a frame to its head and media."""
-    import msgspec
-
     kind, encoded_head, blobs = msgspec.msgpack.decode(frame, type=_LAYOUT)
     if kind == "m":
         head = msgspec.msgpack.decode(encoded_head)
@@ -82,30 +74,32 @@ def request_to_plain(
     prompt = request.prompt
     for medium in prompt.media:
         _add(medium, blobs, by_path)
-    usual: dict[str, Any] = {
+    plain: dict[str, Any] = {
+        "messages": prompt_to_plain(prompt),
+        "key": request.key,
+        "id": request.id,
+        "seed": request.seed,
+        "continuations": None,
+    }
+    if prompt.continuations is not None:
+        plain["continuations"] = list(prompt.continuations)
+    if prompt.produces != ("text",):
+        plain["produces"] = list(prompt.produces)
+    if prompt.tools:
+        plain["tools"] = [tool.to_plain() for tool in prompt.tools]
+        plain["tool_choice"] = prompt.tool_choice
+        plain["parallel_calls"] = prompt.parallel_calls
+    if request.think_tags is not None:
+        plain["think_tags"] = request.think_tags
+    optional = {
         "rolling": prompt.rolling,
-        "produces": list(prompt.produces) if prompt.produces != ("text",) else None,
         "options": request.options.given(),
         "repeat": request.repeat,
         "draw": request.draw,
         "hints": dict(request.hints),
     }
-    if prompt.tools:
-        usual["tools"] = [tool.to_plain() for tool in prompt.tools]
-        usual["tool_choice"] = prompt.tool_choice
-        usual["parallel_calls"] = [prompt.parallel_calls]
-    if request.think_tags is not None:
-        usual["think_tags"] = [request.think_tags]
-    return {
-        "messages": prompt_to_plain(prompt),
-        "key": request.key,
-        "id": request.id,
-        "seed": request.seed,
-        "continuations": None
-        if prompt.continuations is None
-        else list(prompt.continuations),
-        **{name: value for name, value in usual.items() if value},
-    }
+    plain.update((name, value) for name, value in optional.items() if value)
+    return plain
 
 
 def request_from_plain(
@@ -122,31 +116,23 @@ def request_from_plain(
         bool(plain.get("rolling", False)),
         tools=read_tools(plain.get("tools", ())),
         tool_choice=plain.get("tool_choice"),
-        parallel_calls=plain.get("parallel_calls", [None])[0],
+        parallel_calls=plain.get("parallel_calls"),
     )
-    options = GenerateOptions(**plain.get("options", {}))
-    hints = plain.get("hints", EMPTY)
+    think_tags: ThinkTags = plain.get("think_tags")
+    if isinstance(think_tags, list):
+        think_tags = tuple(think_tags)
     return Request(
         prompt,
-        options,
-        plain.get("seed"),
-        plain.get("repeat", 0),
-        state,
-        hints,
-        plain["key"],
-        plain.get("id", ""),
-        plain.get("draw", ""),
-        _think_tags(plain),
+        options=GenerateOptions(**plain.get("options", {})),
+        seed=plain.get("seed"),
+        repeat=plain.get("repeat", 0),
+        state=state,
+        hints=plain.get("hints", EMPTY),
+        key=plain["key"],
+        id=plain.get("id", ""),
+        draw=plain.get("draw", ""),
+        think_tags=think_tags,
     )
-
-
-def _think_tags(plain: Mapping[str, Any]) -> ThinkTags:
-    """Read the option `think_tags` of a request.
-
-    In the frame, the value is inside a list, because a plain False would be omitted.
-    """
-    [tags] = plain.get("think_tags", (None,))
-    return tuple(tags) if isinstance(tags, list) else tags
 
 
 def outputs_to_plain(
@@ -180,10 +166,12 @@ def output_of_plain(
 
 def media_of(blobs: Mapping[str, Any]) -> dict[str, Media]:
     """Return the media of a frame by digest."""
-    return {
-        digest: MEDIA_KINDS[kind](source, name=name)
-        for digest, (kind, source, name) in blobs.items()
-    }
+    media = {}
+    for digest, (kind, data, encoded_path, encoded_name) in blobs.items():
+        source = data if encoded_path is None else _decode_text(encoded_path)
+        name = None if encoded_name is None else _decode_text(encoded_name)
+        media[digest] = MEDIA_KINDS[kind](source, name=name)
+    return media
 
 
 def _add(
@@ -195,8 +183,22 @@ def _add(
     digest = medium.digest
     if digest not in blobs:
         is_file = by_path and isinstance(medium.source, os.PathLike)
+        data = None
+        encoded_path = None
         if is_file:
-            source = os.path.abspath(medium.source)
+            encoded_path = _encode_text(os.path.abspath(medium.source))
         else:
-            source = medium.data()
-        blobs[digest] = [medium.kind, source, medium.name]
+            data = medium.data()
+        encoded_name = None
+        if medium.name is not None:
+            encoded_name = _encode_text(medium.name)
+        blobs[digest] = [medium.kind, data, encoded_path, encoded_name]
+
+
+def _encode_text(text: str) -> bytes:
+    """Encode a path or a name, which may have lone surrogates: MessagePack refuses them in a text."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _decode_text(encoded: bytes) -> str:
+    return encoded.decode("utf-8", "surrogatepass")
