@@ -9,6 +9,7 @@ from pathlib import Path
 from made_runs import answered, judged, png, result, sums, write_run
 
 from assay.core import Image
+from assay.view import report_file
 from assay.view.report_file import choose, csv_report, html_report, markdown_report
 from assay.view.run_view import RunView
 
@@ -66,6 +67,23 @@ def test_the_report_contains_each_medium_once(tmp_path: Path):
     assert str(tmp_path) not in json.dumps(held["samples-r0-0"])
 
 
+def test_a_medium_that_does_not_fit_is_counted_once(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(report_file, "MOST_MEDIA_BYTES", 0)
+    pictures = [Image(png(side=200)), Image(png(side=201))]
+    lines = []
+    for n in range(6):
+        picture = pictures[n % 2]
+        part = {"type": "image", "sha256": picture.digest, "format": "png"}
+        content = [{"role": "user", "content": [part]}]
+        lines += [answered(f"s{n}", content, "x"), judged(f"s{n}", 1.0, order=n)]
+    results = [result("sums", "exact", 1.0, 6)]
+    folder = write_run(tmp_path / "run", lines, results, media=pictures)
+
+    page = html_report([folder])
+
+    assert '"media_left_out":2' in page.replace(": ", ":")
+
+
 def test_markdown_has_the_table_the_comparison_and_the_methods_and_no_markup_of_names(
     tmp_path: Path,
 ):
@@ -77,6 +95,27 @@ def test_markdown_has_the_table_the_comparison_and_the_methods_and_no_markup_of_
     assert "| sums | model | exact | ↑ | 0.750 |" in text
     assert "points, 95 % interval" in text and "was evaluated on sums" in text
     assert "## a\\_\\<b\\>" in text
+
+
+def test_markdown_compares_the_first_run_with_each_other_run(tmp_path: Path):
+    for name, right in [("first", 30), ("second", 20), ("third", 10)]:
+        sums(tmp_path / name, right=right)
+
+    text = markdown_report([tmp_path / name for name in ("first", "second", "third")])
+
+    assert re.findall(r"^## (.* → .*)$", text, re.MULTILINE) == [
+        "first → second",
+        "first → third",
+    ]
+
+
+def test_markdown_names_a_run_without_results(tmp_path: Path):
+    sums(tmp_path / "first", right=30)
+    write_run(tmp_path / "second", [answered("s0", "?", "x")], [])
+
+    text = markdown_report([tmp_path / "first", tmp_path / "second"])
+
+    assert "## first → second\n\nNot compared: second has no numbers yet." in text
 
 
 def test_csv_has_a_row_for_each_number_and_no_formula(tmp_path: Path):

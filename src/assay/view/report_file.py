@@ -7,11 +7,10 @@ many, the selected ones are spread evenly over the data.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..core import UsageError
+from ..core import AssayError, UsageError
 from ..core.record import result_from_plain
 from ..report import markdown_table, markdown_text
 from ..report.methods import methods_paragraph
@@ -179,9 +178,15 @@ class _Budget:
     def __init__(self, room: int) -> None:
         self._room = room
         self._kept: dict[tuple[str, str], str] = {}
-        self.left_out = 0
+        self._left_out: set[str] = set()
+        """Digests of the media that did not fit."""
         self.held: dict[str, str] = {}
         """The data of each stored medium, by a name made of digest and form."""
+
+    @property
+    def left_out(self) -> int:
+        """The number of media that did not fit."""
+        return len(self._left_out)
 
     def keep(
         self,
@@ -198,7 +203,8 @@ class _Budget:
         else:
             data = found.data()
         if len(data) > self._room:
-            self.left_out += form == "full"
+            if form == "full":
+                self._left_out.add(found.digest)
             return None
         self._room -= len(data)
         self.held[":".join(name)] = data_address(
@@ -218,8 +224,9 @@ def markdown_report(folders: Sequence[Path]) -> str:
     for run in runs:
         parts.append(f"{heading} {markdown_text(run.name)}")
         parts += _run_paragraphs(run)
-    for before, after in pairwise(runs):
-        parts += _comparison_paragraphs(before, after)
+    # `report.js` compares the same pairs.
+    for after in runs[1:]:
+        parts += _comparison_paragraphs(runs[0], after)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -237,8 +244,12 @@ def _run_paragraphs(run: RunView) -> Iterator[str]:
 
 def _comparison_paragraphs(before: RunView, after: RunView) -> Iterator[str]:
     """Yield the comparison of two runs: a heading, the notes, and a line for each result."""
-    page = comparison_page(before, after)
     yield f"## {markdown_text(before.name)} → {markdown_text(after.name)}"
+    try:
+        page = comparison_page(before, after)
+    except AssayError as error:  # for example, a run without results
+        yield f"Not compared: {markdown_text(error.what)}."
+        return
     for note in page["notes"]:
         yield f"- {markdown_text(note)}"
     for row in page["rows"]:
