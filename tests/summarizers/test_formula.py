@@ -8,7 +8,7 @@ import assay
 from assay.cli.main import main
 from assay.core import UsageError
 from assay.store import RunReader
-from assay.summarizers.expressions import Expression
+from assay.summarizers.expressions import Expression, is_number
 from assay.summarizers.formula import Formula
 
 GRADES = {
@@ -265,6 +265,16 @@ def test_an_unknown_name_is_reported_with_the_nearest(tmp_path):
         ("'x' * 9", {"a": 1}, "is not a number"),
         ("a +", {"a": 1}, "is not an arithmetic expression"),
         ("a", {}, "not in `counts`"),
+        ("min()", {"a": 1}, "'min' has no argument; fix: write min(x)"),
+        ("max(a, key=a)", {"a": 1}, "'max' takes no named arguments"),
+        ("abs(a, 1)", {"a": 1}, "'abs' takes one argument, got 2"),
+        ("mim(a)", {"a": 1}, "no function 'mim'; fix: did you mean 'min'?"),
+        ("(a / 0) / a", {"a": 1}, "'a / 0' divides by zero"),
+        ("a + 1 / (2 - 2)", {"a": 1}, "is not a finite number"),
+        ("10 ** 400 * a", {"a": 1}, "'10 ** 400' is not a finite number"),
+        ("9" * 400, {"a": 1}, "is not a finite number"),
+        ("(0 - 8) ** 0.5 * a", {"a": 1}, "'(0 - 8) ** 0.5' is not a finite number"),
+        ("a", {"a": "1 / 0"}, "'1 / 0' is not a finite number"),
     ],
 )
 def test_anything_but_arithmetic_is_refused(value, counts, said):
@@ -288,6 +298,8 @@ def test_weighted_sums_are_distinguished_from_other_formulas():
 
     assert weights("2 * a - b / 4") == [2.0, -0.25]
     assert weights("-(a + b) * 3") == [-3.0, -3.0]
+    assert weights("2 ** 3 * a") == [8.0, 0.0]
+    assert weights("max(1, 2) * a / sqrt(4)") == [1.0, 0.0]
     assert weights("a * b") is None
     assert weights("a + 1") is None
     assert weights("min(a, b)") is None
@@ -307,6 +319,36 @@ def test_names_that_are_not_words_stand_in_backquotes():
     assert expression.names() == ["judge(role=a)", "wer[none].S", "c"]
     values = {"judge(role=a)": 5.0, "wer[none].S": 2.0, "c": 1.0}
     assert expression.evaluate(values.__getitem__) == 5.0
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1, True),
+        (True, True),
+        (0.5, True),
+        (10**400, False),
+        (float("inf"), False),
+        (float("nan"), False),
+        ("1", False),
+        (1j, False),
+    ],
+)
+def test_numbers_are_those_that_a_float_can_hold(value, expected):
+    assert is_number(value) is expected
+
+
+@pytest.mark.parametrize("count", ["huge", "x ** 0.5", "(x * 1e9) ** 40"])
+def test_a_count_that_is_no_finite_number_is_left_out(tmp_path, count):
+    def negative(sample, output):
+        return assay.Score({"x": -8.0}, details={"huge": 10**400})
+
+    odd = Formula("odd", "c / n", {"c": count, "n": 1})
+
+    result = run(tmp_path / "a", ["yes"], [odd], negative)
+
+    assert not [row for row in result if row.metric == "odd" and row.value is not None]
+    assert not any("Error" in note for note in result.notes)
 
 
 def test_rounds_can_be_counted(tmp_path):

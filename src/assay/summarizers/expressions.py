@@ -69,6 +69,8 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": abs,
     "sqrt": _root,
 }
+ONE_ARGUMENT = ("abs", "sqrt")
+"""The functions that take exactly one argument. The others take any number of them."""
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda x, y: x + y,
     ast.Sub: lambda x, y: x - y,
@@ -110,6 +112,7 @@ class Expression:
                 fix="as in: 2 * correct / (asked + attempted)",
             ) from error
         _check(tree, text, where)
+        _check_constants(tree, text, where)
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
                 node.id = quoted.get(node.id, node.id)
@@ -182,13 +185,31 @@ def _check_function(
     text: str,
     where: str,
 ) -> None:
-    """Raise if a function is unknown or has no arguments."""
-    if name not in FUNCTIONS or node.keywords or not node.args:
+    """Raise if a function is unknown or has the wrong arguments."""
+    if name not in FUNCTIONS:
         fix = suggest(name, list(FUNCTIONS), "known functions:")
         raise UsageError(
             f"{text!r}: no function {name!r}",
             where=where,
             fix=fix,
+        )
+    if node.keywords:
+        raise UsageError(
+            f"{text!r}: {name!r} takes no named arguments",
+            where=where,
+            fix=f"write {name}(x)",
+        )
+    if not node.args:
+        raise UsageError(
+            f"{text!r}: {name!r} has no argument",
+            where=where,
+            fix=f"write {name}(x)",
+        )
+    if name in ONE_ARGUMENT and len(node.args) > 1:
+        raise UsageError(
+            f"{text!r}: {name!r} takes one argument, got {len(node.args)}",
+            where=where,
+            fix=f"write {name}(x)",
         )
 
 
@@ -200,6 +221,48 @@ def _check_number(
     """Raise for a constant that is not a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise UsageError(f"{text!r}: {value!r} is not a number", where=where)
+
+
+def _check_constants(
+    tree: ast.expr,
+    text: str,
+    where: str,
+) -> None:
+    """Raise if a part without names has no finite value, such as `1 / 0`, or if something is divided by zero."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.expr) or isinstance(node, ast.Name):
+            continue
+        if not _names(node) and not _has_value(node):
+            raise UsageError(
+                f"{text!r}: {ast.unparse(node)!r} is not a finite number",
+                where=where,
+                fix="check its divisors and powers",
+            )
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
+            continue
+        if _is_zero(node.right):
+            raise UsageError(
+                f"{text!r}: {ast.unparse(node)!r} divides by zero",
+                where=where,
+                fix="divide by another number",
+            )
+
+
+def _has_value(node: ast.expr) -> bool:
+    """Return True if an expression without names has a finite value."""
+    try:
+        return is_number(_evaluate(node, _no_lookup))
+    except ArithmeticError:
+        return False
+
+
+def _is_zero(node: ast.expr) -> bool:
+    """Return True if the node has no names and the value 0."""
+    return not _names(node) and _has_value(node) and _evaluate(node, _no_lookup) == 0
+
+
+def _no_lookup(name: str) -> Any:
+    raise LookupError(name)
 
 
 def _dotted_name(node: ast.expr) -> str | None:
@@ -230,7 +293,8 @@ def _evaluate(
     lookup: Lookup,
 ) -> Any:
     if isinstance(node, ast.Constant):
-        return node.value
+        value: Any = node.value
+        return float(value)  # powers of large integers would take forever
     if isinstance(node, ast.BinOp):
         left = _evaluate(node.left, lookup)
         right = _evaluate(node.right, lookup)
@@ -251,7 +315,7 @@ def _evaluate(
 
 def _is_linear(node: ast.expr) -> bool:
     """Return True if the node is a weighted sum of names and numbers."""
-    if isinstance(node, ast.Constant) or _dotted_name(node) is not None:
+    if not _names(node) or _dotted_name(node) is not None:
         return True
     if isinstance(node, ast.UnaryOp):
         return _is_linear(node.operand)
@@ -268,7 +332,10 @@ def _is_linear(node: ast.expr) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Return True for a finite number."""
-    if isinstance(value, bool):
-        return True
-    return isinstance(value, (int, float)) and math.isfinite(value)
+    """Return True for a finite number that a float can hold, or a boolean, which counts as 0 or 1."""
+    if not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer above the largest float
+        return False

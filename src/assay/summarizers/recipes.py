@@ -152,9 +152,9 @@ class Reading:
                 number = _parse(member).evaluate(
                     lambda name: self._number(record, name)
                 )
-            except (LookupError, ZeroDivisionError, ValueError):
+            except (LookupError, ArithmeticError, ValueError):
                 return None
-            if not math.isfinite(number):
+            if not is_number(number):  # infinite, or the root of a negative number
                 return None
             total += float(number)
         return total
@@ -329,7 +329,7 @@ def _sum(
     for name in names:
         is_constant = name == ONE
         count = 1.0 if is_constant else details.get(name)
-        if not isinstance(count, (int, float)) or not math.isfinite(count):
+        if not isinstance(count, (int, float)) or not is_number(count):
             return None
         total += count
     return total
