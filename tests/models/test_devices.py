@@ -95,3 +95,72 @@ def test_looking_does_not_import_torch():
     )
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class Driver:
+    """A driver library with cards of given sizes, by their UUIDs."""
+
+    def __init__(self, cards):
+        self.cards = cards
+        self.is_open = False
+
+    def nvmlInit_v2(self):
+        self.is_open = True
+        return 0
+
+    def nvmlShutdown(self):
+        self.is_open = False
+        return 0
+
+    def nvmlDeviceGetCount_v2(self, count):
+        count._obj.value = len(self.cards)
+        return 0
+
+    def nvmlDeviceGetHandleByIndex_v2(self, index, handle):
+        if index >= len(self.cards):
+            return 2
+        handle._obj.value = index + 1
+        return 0
+
+    def nvmlDeviceGetHandleByUUID(self, uuid, handle):
+        names = list(self.cards)
+        if uuid.decode() not in names:
+            return 6
+        return self.nvmlDeviceGetHandleByIndex_v2(names.index(uuid.decode()), handle)
+
+    def nvmlDeviceGetMemoryInfo(self, handle, memory):
+        assert self.is_open
+        memory._obj.total = list(self.cards.values())[handle.value - 1]
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("visible", "memory"),
+    [
+        (None, 2),
+        ("0", 80),
+        ("0,2", 40),
+        ("GPU-c", 40),
+        ("1,-1,0", 2),
+        ("", None),
+        ("7", None),
+        ("0,7", None),
+        ("GPU-unknown", None),
+    ],
+)
+def test_memory_is_that_of_the_smallest_visible_card(monkeypatch, visible, memory):
+    driver = Driver({"GPU-a": 80, "GPU-b": 2, "GPU-c": 40})
+    monkeypatch.setattr(devices.ctypes, "CDLL", lambda name: driver)
+    if visible is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    devices.cuda_memory.cache_clear()
+    devices._driver_count.cache_clear()
+
+    try:
+        assert devices.cuda_memory() == memory
+    finally:
+        devices.cuda_memory.cache_clear()
+        devices._driver_count.cache_clear()
+    assert not driver.is_open

@@ -11,6 +11,15 @@ from importlib import metadata
 
 NAME = re.compile(r"(?P<kind>[a-z]+)(?::(?P<index>\d+))?")
 LIBRARIES = ("libnvidia-ml.so.1", "nvml.dll")
+FUNCTIONS = (
+    "nvmlInit_v2",
+    "nvmlShutdown",
+    "nvmlDeviceGetCount_v2",
+    "nvmlDeviceGetHandleByIndex_v2",
+    "nvmlDeviceGetHandleByUUID",
+    "nvmlDeviceGetMemoryInfo",
+)
+"""The functions of the driver library that are called."""
 ROCM = "/dev/kfd"
 VIDEO_LIBRARIES = ("torchvision", "av")
 """The libraries required for videos: transformers' video processors use torchvision, and av decodes the files."""
@@ -36,7 +45,7 @@ def missing_device(device: str) -> str | None:
         )
     if os.path.exists(ROCM):
         return None  # torch also calls AMD's cards cuda, and only torch can count them
-    count = _cuda_devices()
+    count = _count_visible_devices()
     if count == 0:
         return "this machine has no CUDA device"
     if count is not None and index >= count:
@@ -50,33 +59,52 @@ def cuda_devices() -> int:
     """Return the number of CUDA devices that torch would find; 0 if unknown."""
     if missing_device("cuda") is not None:
         return 0
-    return _cuda_devices() or 0
+    return _count_visible_devices() or 0
 
 
 @lru_cache(maxsize=1)
 def cuda_memory() -> int | None:
-    """Return the memory of the smallest CUDA device in bytes; None if the driver does not report it."""
+    """Return the memory in bytes of the smallest CUDA device that this process may use.
 
-    class Memory(ctypes.Structure):
-        _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
+    Return None if the driver does not report it. Devices are numbered as with
+    `CUDA_DEVICE_ORDER=PCI_BUS_ID`.
+    """
+    count = _driver_count() or 0
+    devices = _visible_devices()
+    if devices is None:
+        devices = [str(index) for index in range(count)]
+    driver = _load_driver()
+    if driver is None or driver.nvmlInit_v2() != 0:
+        return None
+    try:
+        sizes = [_memory_of(driver, device) for device in devices[:count]]
+    finally:
+        driver.nvmlShutdown()
+    known_sizes = [size for size in sizes if size is not None]
+    if not sizes or len(known_sizes) < len(sizes):
+        return None
+    return min(known_sizes)
 
-    for name in LIBRARIES:
-        try:
-            driver = ctypes.CDLL(name)
-            if driver.nvmlInit_v2() != 0:
-                return None
-            sizes = []
-            for index in range(_driver_count() or 0):
-                handle = ctypes.c_void_p()
-                memory = Memory()
-                driver.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(handle))
-                if driver.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)) == 0:
-                    sizes.append(int(memory.total))
-            driver.nvmlShutdown()
-            return min(sizes, default=None)
-        except (OSError, AttributeError):
-            continue
-    return None
+
+class _Memory(ctypes.Structure):
+    """The sizes that the driver library reports for a device, in bytes."""
+
+    _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
+
+
+def _memory_of(driver: ctypes.CDLL, device: str) -> int | None:
+    """Return the memory of a device in bytes, given its number or UUID; None if the driver does not know it."""
+    handle = ctypes.c_void_p()
+    memory = _Memory()
+    if device.isdecimal():
+        status = driver.nvmlDeviceGetHandleByIndex_v2(int(device), ctypes.byref(handle))
+    else:
+        status = driver.nvmlDeviceGetHandleByUUID(device.encode(), ctypes.byref(handle))
+    if status != 0:
+        return None
+    if driver.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)) != 0:
+        return None
+    return int(memory.total)
 
 
 def _torch_version() -> str:
@@ -86,38 +114,54 @@ def _torch_version() -> str:
         return ""
 
 
-def _cuda_devices() -> int | None:
+def _count_visible_devices() -> int | None:
     """Return the number of CUDA devices that this process may use: 0 without a driver, None if unknown."""
     count = _driver_count()
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is None or count is None:
+    devices = _visible_devices()
+    if devices is None or count is None:
         return count
+    return min(count, len(devices))
+
+
+def _visible_devices() -> list[str] | None:
+    """Return the numbers or UUIDs in `CUDA_VISIBLE_DEVICES`; None if it is not set."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return None
     devices = [entry.strip() for entry in visible.split(",") if entry.strip()]
     if "-1" in devices:
-        devices = devices[
-            : devices.index("-1")
-        ]  # CUDA ignores everything after the first invalid index
-    return min(count, len(devices))
+        # CUDA ignores everything after the first invalid index.
+        return devices[: devices.index("-1")]
+    return devices
 
 
 @lru_cache(maxsize=1)
 def _driver_count() -> int | None:
     """Return the device count that the CUDA driver reports. No device is opened, so the process can still fork."""
+    driver = _load_driver()
+    if driver is None:
+        return None if find_library("cuda") else 0
+    if driver.nvmlInit_v2() != 0:
+        return 0
+    count = ctypes.c_uint(0)
+    try:
+        if driver.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0:
+            return count.value
+        return None
+    finally:
+        driver.nvmlShutdown()
+
+
+def _load_driver() -> ctypes.CDLL | None:
+    """Load NVIDIA's driver library (NVML); None if there is none, or one without the functions used here."""
     for name in LIBRARIES:
         try:
             driver = ctypes.CDLL(name)
-            count = ctypes.c_uint(0)
-            if driver.nvmlInit_v2() != 0:
-                return 0
-            try:
-                if driver.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0:
-                    return count.value
-                return None
-            finally:
-                driver.nvmlShutdown()
-        except (OSError, AttributeError):
+            if all(hasattr(driver, function) for function in FUNCTIONS):
+                return driver
+        except OSError:
             continue
-    return None if find_library("cuda") else 0
+    return None
 
 
 def missing_for_videos() -> list[str]:

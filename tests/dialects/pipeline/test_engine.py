@@ -18,7 +18,7 @@ from assay.core import (
     Token,
     Usage,
 )
-from assay.dialects.pipeline.pipeline_engine import Engine, Generated
+from assay.dialects.pipeline.pipeline_engine import Engine, Generated, speed_of
 from assay.dialects.pipeline.script_names import Direct, RWKVInferenceEngine
 from assay.dialects.pipeline.tokenizers import PrivateTokenizer
 from assay.models import adapt_model, build_model
@@ -402,3 +402,19 @@ def test_a_row_with_an_empty_prompt_is_not_counted_for_other_calls():
 
     engine.generate_batch([""], max_length=2)
     assert (engine.rows_asked, engine.other_calls) == ({"empty"}, 1)
+
+
+@pytest.mark.parametrize(
+    ("percentile", "milliseconds"), [(0, 10.0), (25, 15.0), (50, 20.0), (100, 30.0)]
+)
+def test_percentiles_of_the_speed_reach_from_0_to_100(percentile, milliseconds):
+    batches = [(1, 100, 1.0), (1, 100, 2.0), (1, 100, 3.0)]
+
+    speed = speed_of(batches, percentile)
+
+    assert speed[f"step_full_ms_p{percentile}"] == pytest.approx(milliseconds)
+
+
+def test_a_percentile_above_100_is_refused():
+    with pytest.raises(ValueError, match="range"):
+        speed_of([(1, 100, 1.0)], 101)

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.core import Candidate, Outcome, Output, Sample, UsageError
-from assay.scorers.vision.caption import Caption, bleu_counts, rouge_l
+from assay.core import Candidate, Outcome, Output, Sample, ScorerError, UsageError
+from assay.scorers.vision import caption
+from assay.scorers.vision.caption import Caption, Spice, bleu_counts, rouge_l
 
 WORDS = st.lists(
     st.sampled_from(["a", "man", "rides", "the", "horse", "on", "beach"]), max_size=8
@@ -83,3 +84,27 @@ def test_the_order_of_references_does_not_matter(said, references, random):
 @given(WORDS)
 def test_a_reference_as_caption_is_perfect(words):
     assert rouge_l(words, [words, ["other"]]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("script", "seconds", "reason"),
+    [
+        (
+            "exec sleep 60",
+            0.1,
+            "SPICE did not end within 0.1 s for 1 captions.*--limit N",
+        ),
+        ("echo no memory; exit 3", 60, "SPICE ended with code 3: no memory"),
+        ("echo nothing to do", 60, "SPICE wrote no scores: nothing to do"),
+    ],
+)
+def test_a_failure_of_spice_is_described(
+    tmp_path, monkeypatch, script, seconds, reason
+):
+    monkeypatch.setattr(Spice, "_command", lambda self: ["sh", "-c", script])
+    monkeypatch.setattr(Spice, "_place", lambda self: tmp_path)
+    monkeypatch.setattr(caption, "SECONDS", seconds)
+    rows = [(Sample(id="a", target="a cat"), Output.of("a cat"))]
+
+    with pytest.raises(ScorerError, match=reason):
+        Spice().score_all(rows)

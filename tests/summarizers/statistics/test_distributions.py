@@ -9,6 +9,7 @@ from assay.summarizers.statistics.distributions import (
     incomplete_beta,
     normal_cdf,
     normal_quantile,
+    t_power,
     t_quantile,
     t_two_sided,
 )
@@ -68,3 +69,14 @@ def test_arguments_outside_the_domain_are_refused(call):
 
 def test_infinite_t_is_certain():
     assert t_two_sided(math.inf, 3) == 0.0
+
+
+@pytest.mark.parametrize("df", [0, 0.5, -1])
+def test_power_needs_a_degree_of_freedom(df):
+    with pytest.raises(ValueError, match="needs df >= 1"):
+        t_power(2.0, df, 0.05)
+
+
+@pytest.mark.parametrize("df", [1, 2, 30])
+def test_power_without_a_difference_is_alpha(df):
+    assert t_power(0.0, df, 0.05) == pytest.approx(0.05, abs=1e-4)

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from statistics import quantiles
 from typing import Any, Protocol
 
 from ...core import (
@@ -503,14 +502,15 @@ def speed_of(
     The forward pass cannot be timed separately from outside, so `forward` and `full`
     are both the time of the whole step.
     """
+    import numpy
+
     tokens = sum(count for _, count, _ in batches)
     seconds = sum(spent for _, _, spent in batches)
     rate = tokens / seconds if seconds > 0 else 0.0
     steps = [1000 * spent * size / count for size, count, spent in batches if count]
-    if len(steps) > 1:
-        step_ms = quantiles(steps, n=100, method="inclusive")[percentile - 1]
-    else:
-        step_ms = steps[0] if steps else 0.0
+    step_ms = 0.0
+    if steps:
+        step_ms = float(numpy.percentile(steps, percentile))
     return {
         "batch_size": max((size for size, _, _ in batches), default=0),
         "forward_tps": rate,

@@ -1,7 +1,7 @@
 """Keys in TELEVAL's YAML files: read from the environment if the file refers to it, and redacted otherwise."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...core import UsageError
@@ -50,7 +50,21 @@ def known_secrets(args: object) -> tuple[str, ...]:
 
 def holds_key(args: object) -> bool:
     """Return True if an entry contains a key, rather than the name of a variable."""
-    return any(key in repr(args) for key in known_secrets(args))
+    texts = list(_texts_of(args))
+    return any(key in text for key in known_secrets(args) for text in texts)
+
+
+def _texts_of(value: object) -> Iterator[str]:
+    """Yield the names and values in an entry as texts."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _texts_of(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _texts_of(inner)
+    else:
+        yield str(value)
 
 
 def hidden(args: object) -> Any:

@@ -175,26 +175,34 @@ class Spice:
             scores = Path(folder) / "scores.json"
             document = json.dumps(captions)
             request.write_text(document, encoding="utf-8")
-            process = subprocess.run(
-                [*command, str(request), "-out", str(scores), "-subset", "-silent"],
-                cwd=self._place(),
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=SECONDS,
-                check=False,
-            )
+            try:
+                process = subprocess.run(
+                    [*command, str(request), "-out", str(scores), "-subset", "-silent"],
+                    cwd=self._place(),
+                    capture_output=True,
+                    encoding="utf-8",
+                    errors="replace",
+                    timeout=SECONDS,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired as error:
+                raise ScorerError(
+                    f"SPICE did not end within {SECONDS:g} s for {len(captions)} captions",
+                    where="scorer 'spice'",
+                    fix="score fewer samples: --limit N",
+                ) from error
             has_failed = process.returncode != 0
             if has_failed or not scores.is_file():
                 last = (
                     process.stderr.strip()
                     or process.stdout.strip()
-                    or "it said nothing"
+                    or "it printed nothing"
                 ).splitlines()[-1]
-                raise ScorerError(
-                    f"SPICE ended with code {process.returncode}: {last}",
-                    where="scorer 'spice'",
-                )
+                if has_failed:
+                    reason = f"SPICE ended with code {process.returncode}: {last}"
+                else:
+                    reason = f"SPICE wrote no scores: {last}"
+                raise ScorerError(reason, where="scorer 'spice'")
             document = scores.read_text(encoding="utf-8")
             items = json.loads(document)
         scores_of_items = [item["scores"] for item in items]

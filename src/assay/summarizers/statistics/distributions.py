@@ -154,9 +154,12 @@ def t_power(
 ) -> float:
     """Return the power of a two-sided t test at `alpha` if the mean is `shift` standard errors from 0.
 
-    The noncentral t distribution is integrated over the estimated standard error
-    (Simpson's rule, 2,000 steps, up to 10 deviations on each side of the mode).
+    The probability of rejection given the estimated standard error is integrated over
+    the distribution of that error, in units of the true one (Simpson's rule, 2,000
+    steps, up to 10 deviations on each side of the mode).
     """
+    if df < 1:
+        raise ValueError(f"the power of a t test needs df >= 1, got {df}")
     critical = t_quantile(1 - alpha / 2, df)
     centre = math.sqrt(max(df - 1, 0.0) / df)
     deviation = 1 / math.sqrt(2 * df)
