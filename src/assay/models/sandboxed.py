@@ -80,7 +80,7 @@ class SandboxModel:
         )
 
     def interrupt(self) -> None:
-        """Stop running programs before they have a verdict, and start no others."""
+        """Terminate the programs that are still running, without a verdict, and start no more."""
         self._stopper.stop()
 
     async def close(self) -> None:

@@ -147,7 +147,7 @@ def why_refused(error: Exception, where: str) -> TemplateError:
 
 
 class PlainText:
-    """One Jinja text, compiled once. Its variables are checked against the known ones."""
+    """A Jinja template, compiled once. Its variables are checked against the known names."""
 
     __slots__ = ("_template", "names", "text", "where")
 

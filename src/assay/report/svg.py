@@ -213,7 +213,7 @@ def ticks(
     high: float,
     most: int = 5,
 ) -> list[float]:
-    """Return at most about `most` round numbers in a range, for the ticks of an axis."""
+    """Return about `most` round numbers in a range, for the ticks of an axis."""
     if not high > low:
         return [low]
     step = _tick_step(high - low, most)

@@ -260,7 +260,7 @@ def _row_of_stated(
     blank: Result,
     tool: str,
 ) -> Result:
-    """Return a row for a metric in another tool's file that is not the mean of its samples."""
+    """Return a row for a metric that another tool's file states, and that is not the mean of its sample scores."""
     ci = number.ci
     interval = number.interval
     if ci is None and number.stderr and number.value is not None:

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core import UsageError, suggest
 
@@ -261,7 +261,7 @@ def _is_zero(node: ast.expr) -> bool:
     return not _names(node) and _has_value(node) and _evaluate(node, _no_lookup) == 0
 
 
-def _no_lookup(name: str) -> Any:
+def _no_lookup(name: str) -> NoReturn:
     raise LookupError(name)
 
 

@@ -43,7 +43,7 @@ class Evaluation:
 
     name: str
     kind: object
-    """The evaluator's class. A change of its code makes stored scores outdated."""
+    """The evaluator's class. Changing its code invalidates stored scores."""
     args: Fields
     build: Callable[[], object] = field(compare=False)
     """Creates the evaluator when the first answer arrives."""

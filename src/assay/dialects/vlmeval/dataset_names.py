@@ -51,7 +51,7 @@ TEXT_DATASET: list[Any] = []
 CUSTOM_DATASET: list[Any] = [CustomMCQDataset, CustomVQADataset, CustomTextMCQDataset]
 DATASET_COLLECTION: list[Any] = []
 DATASET_CLASSES: list[Any] = []
-"""List to which user files append dataset classes. Classes that a file only defines are found without it."""
+"""List that user files may append dataset classes to. A class that is only defined in a user file is found, too."""
 supported_video_datasets: Record = {}
 """Functions that create a video dataset, by the dataset's name. User files add them."""
 

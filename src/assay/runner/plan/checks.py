@@ -23,7 +23,7 @@ from ..tasks.components import build_summarizer
 from .planned_task import PlannedTask
 
 ROWS_SHUFFLED_ON_TRIAL = 5
-"""Number of rows for testing before the run that `--shuffle_choices` changes their prompts."""
+"""Number of rows on which to check, before the run, that `--shuffle_choices` changes the prompts."""
 
 
 def check_abilities(planned: PlannedTask) -> None:

@@ -53,9 +53,9 @@ class SummarizedRow:
 
 
 def unique_rows(results: Sequence[SummarizedRow]) -> list[Result]:
-    """Return the results without repetitions.
+    """Return the results without duplicates.
 
-    If several results have the same name, their options are added: `overall(by=topic)`.
+    Results with the same name get their options appended: `overall(by=topic)`.
     """
     by_name: dict[str, list[SummarizedRow]] = {}
     for row in results:

@@ -72,7 +72,7 @@ def cjk_words(text: str) -> list[str]:
     """Return lower-case tokens: each Chinese, Japanese or Korean character, and other words as a whole.
 
     Full-width and half-width forms are unified, and every Unicode punctuation mark ends
-    a word. Articles are kept, because only English has them.
+    a word. Articles are kept: removing `a`, `an` and `the` makes sense for English only.
     """
     narrow = unicodedata.normalize("NFKC", plain_text(text))
     plain = narrow.lower().translate(_unicode_punctuation())

@@ -167,9 +167,15 @@ def output_of_plain(
 def media_of(blobs: Mapping[str, Any]) -> dict[str, Media]:
     """Return the media of a frame by digest."""
     media = {}
-    for digest, (kind, data, encoded_path, encoded_name) in blobs.items():
-        source = data if encoded_path is None else _decode_text(encoded_path)
-        name = None if encoded_name is None else _decode_text(encoded_name)
+    for digest, blob in blobs.items():
+        kind, data, encoded_path, encoded_name = blob
+        if encoded_path is None:
+            source = data
+        else:
+            source = _decode_text(encoded_path)
+        name = None
+        if encoded_name is not None:
+            name = _decode_text(encoded_name)
         media[digest] = MEDIA_KINDS[kind](source, name=name)
     return media
 
