@@ -94,15 +94,15 @@ def html_report(
 
 
 def _changed_rows(pages: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """Return the rows of the first changed samples on the comparison pages, by the id of the later run."""
+    """Return the rows of the first changed samples on each comparison page, by the id of its second run."""
     changed: dict[str, list[int]] = {}
     for page in pages:
         rows = changed.setdefault(page["after"]["id"], [])
         for number in page["rows"]:
             for flip in number["flips"][:FLIPS_WITH_TEXT]:
-                row = flip[-1]
-                if row is not None:
-                    rows.append(row)
+                row_of_second_run = flip[-1]
+                if row_of_second_run is not None:
+                    rows.append(row_of_second_run)
     return changed
 
 

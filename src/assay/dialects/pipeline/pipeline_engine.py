@@ -51,7 +51,7 @@ class Asker(Protocol):
 
 
 def as_turn(sample: Sample) -> str | Prompt:
-    """Return the input of a sample as a prompt. A string becomes one user turn."""
+    """Return the input of a sample: a string unchanged, or else a prompt of its messages."""
     if isinstance(sample.input, str):
         return sample.input
     return Prompt(sample.input)
@@ -127,8 +127,8 @@ class Engine:
         """Generate text, and return the tokens and the time in seconds; with `return_speed`, also the speed.
 
         The tokens have the shape `(batch, max_length)`; short rows are padded with the
-        tokenizer's end id. Decoding is greedy unless `noise` is set, which is then the
-        temperature.
+        tokenizer's end id. `noise` is the temperature. Without it, the temperature is
+        that of the task's options, or else 0.
         """
         import numpy
 
@@ -371,7 +371,7 @@ class Engine:
     ) -> list[Output]:
         if isinstance(prompts, str):
             raise TypeError(
-                f"generate_batch takes a list of prompts, not the text {prompts[:40]!r}"
+                f"the engine takes a list of prompts, not the text {prompts[:40]!r}"
             )
         samples = [self._sample(text, number) for number, text in enumerate(prompts)]
         rendered = [self._prompt(text) for text in prompts]

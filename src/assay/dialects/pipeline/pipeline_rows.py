@@ -118,7 +118,10 @@ def read_file(path: str) -> list[Fields]:
 
 
 def load_jsonl(path: str) -> list[Fields]:
-    """Return the rows of a JSONL file with any suffix, or of another file that assay reads. Blank lines are skipped."""
+    """Return the rows of a JSONL file with any suffix, or of another file that assay reads.
+
+    Blank lines are skipped, but under upstream's rules they are errors.
+    """
     file = Path(path).expanduser()
     if is_upstream("pipeline"):
         with file.open(encoding="utf-8") as lines:

@@ -31,7 +31,11 @@ TAKEN_FOR_CHINESE = (
     (0x2CEC, 0x2EBE),
     (0xF900, 0xFAFF),
 )
-"""Unicode ranges whose characters each become one token: Chinese characters and many symbols."""
+"""Unicode ranges whose characters each become one token: Chinese characters and many symbols.
+
+Those from 0x2001 to 0x2EBE are copied from upstream, so that the scores are the same.
+They look like the extensions B to F (0x20000 to 0x2EBEF) with their last digits missing.
+"""
 
 
 class SimpleTokenizer:
@@ -230,7 +234,8 @@ class LLMExtractor:
     ) -> tuple[float, str]:
         """Return the score and the explanation in a judge's reply.
 
-        TELEVAL's own rule truncates the score to an integer; assay's rule keeps its decimals.
+        TELEVAL's own rule truncates a number to an integer and raises for a text with
+        decimals; assay's rule keeps the decimals.
         """
         number: Callable[[Any], float] = int if is_upstream("televal") else _number
         try:

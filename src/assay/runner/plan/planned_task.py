@@ -51,7 +51,7 @@ class PlannedTask:
     holds_more: bool = True
     """True if the journal may contain samples or epochs that are not part of this run."""
     earlier_values: Mapping[str, float] | None = None
-    """Value of each sample in the baseline run, by sample id. Used by `--until decided`."""
+    """Value of each sample in the baseline run, by sample id. Used by `--until` with `--baseline`."""
     counted_rows: int | None = None
     """The number of rows to use, if `--until` ended the run early; None for all."""
     tools: ToolSet | None = None

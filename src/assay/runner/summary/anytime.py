@@ -148,7 +148,7 @@ def decision_of(
 
 
 def decided_lines(results: Sequence[Result]) -> list[str]:
-    """Return a line for each result that `--until decided` compared with the baseline."""
+    """Return a line for each result that a run with `--until` and `--baseline` compared with the baseline."""
     lines = []
     for result in results:
         if isinstance(result.details, Mapping):
