@@ -131,9 +131,9 @@ def stopped(rule: Until, values: Any, *, is_paired: bool = False) -> Estimate:
     bets = BettingSequence(minimum=-1.0 if is_paired else 0.0)
     for n, value in enumerate(values.tolist(), 1):
         bets.add(value)
-        if rule.schedule.looks_at(n) and rule.ends(bets.estimate, n, seed=0):
+        if rule.schedule.looks_at(n) and rule.ends(bets.look(), n, seed=0):
             break
-    return bets.estimate
+    return bets.look()
 
 
 def _covers(

@@ -53,7 +53,6 @@ def test_a_folder_a_cast_to_numbers_and_options_work(metric_file):
     metric = HfMetric(str(metric_file("int32")), cast="int", options={"scale": 100})
 
     assert metric.score_all(ROWS) == {"share": 50.0}
-    assert metric.set_level
 
 
 def test_an_answer_that_cannot_be_cast_names_its_sample(metric_file):

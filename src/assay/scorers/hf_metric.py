@@ -38,7 +38,6 @@ class HfMetric:
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Keyword arguments of the metric's `compute`, such as `average: macro`."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    set_level: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float] | None] = None
     requires: ClassVar[tuple[Requirement, ...]] = (_EVALUATE,)
 

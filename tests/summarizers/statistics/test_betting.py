@@ -16,7 +16,7 @@ def betting_sequence(values, **options):
     bets = BettingSequence(**options)
     for value in values:
         bets.add(value)
-    return bets.estimate
+    return bets.look()
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
@@ -30,7 +30,7 @@ def test_the_betting_sequence_holds_at_every_look(share):
         for n, score in enumerate((rng.random(150) < share).astype(float).tolist(), 1):
             bets.add(score)
             if n % 25 == 0:
-                estimate = bets.estimate
+                estimate = bets.look()
         wrong += not estimate.low <= share <= estimate.high
 
     assert wrong / runs <= 0.05
@@ -42,7 +42,7 @@ def test_the_betting_interval_is_in_range_from_the_first_sample_and_shrinks():
 
     for score in [1.0, 1.0, 0.0] * 60:
         bets.add(score)
-        estimate = bets.estimate
+        estimate = bets.look()
         assert 0.0 <= estimate.low < estimate.high <= 1.0
         widths.append(estimate.high - estimate.low)
 
@@ -76,7 +76,7 @@ def test_scores_outside_the_bounds_are_refused():
     with pytest.raises(ValueError, match="above the minimum"):
         betting_sequence([0.5], minimum=1, maximum=1)
     with pytest.raises(ValueError, match="no scores yet"):
-        _ = BettingSequence().estimate
+        BettingSequence().look()
 
 
 def test_a_run_stops_only_on_schedule_and_when_narrow_enough():
@@ -96,3 +96,13 @@ def test_unshuffled_data_and_fixed_intervals_may_not_stop_a_run():
         rule.stops(betting_sequence([1.0, 0.0] * 50), shuffle_seed=None)
     with pytest.raises(ValueError, match=r"not a fixed-n interval \(wilson\)"):
         rule.stops(estimate_mean([1.0, 0.0] * 50), shuffle_seed=1)
+
+
+def test_estimate_is_a_deprecated_name_of_look():
+    bets = BettingSequence()
+    bets.add(1.0)
+
+    with pytest.warns(DeprecationWarning, match="call look"):
+        estimate = bets.estimate
+
+    assert estimate == bets.look()

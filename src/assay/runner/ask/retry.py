@@ -247,7 +247,7 @@ class ServerQueue:
 
     def _record_answer(self, request: RequestState, now: float) -> None:
         self.outage.note(None, now, request, self.policy.longest_wait)
-        self.beginning.is_hopeless(None, request.sent_at, now, 0.0)
+        self.beginning.record_answer()
         self.limiter.succeeded()
         if self.limiter.limit_before_refusal:
             self.limiter.restore(request.sent_at)
@@ -264,7 +264,7 @@ class ServerQueue:
             request.fails_alone = True
         if not request.fails_alone:
             outage.note(error, now, request, self.policy.longest_wait)
-        if self.beginning.is_hopeless(
+        if self.beginning.record_failure(
             error, request.sent_at, now, requested_wait(error)
         ):
             return True

@@ -178,20 +178,22 @@ class Beginning:
         """Remove a request from those in flight. `whose` identifies the request."""
         self._sent.pop(whose, None)
 
-    def is_hopeless(
+    def record_answer(self) -> None:
+        """Record a valid answer, which ends the beginning."""
+        if not self.is_over:
+            self.is_over = True
+            self.is_silent = False
+            self._sent.clear()
+
+    def record_failure(
         self,
-        error: ErrorInfo | None,
+        error: ErrorInfo,
         started: float,
         now: float,
         requested_wait: float,
     ) -> bool:
-        """Record a wrong reply, or a valid answer if `error` is None. Return True to give up on the server."""
+        """Record a failed request. Return True to give up on the server."""
         if self.is_over:
-            return False
-        if error is None:
-            self.is_over = True
-            self.is_silent = False
-            self._sent.clear()
             return False
         if error.kind == "timeout":
             return False

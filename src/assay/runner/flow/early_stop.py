@@ -126,7 +126,7 @@ class EarlyStop:
                     before := (self._planned.earlier_values or {}).get(id)
                 ) is not None:
                     self._sequence.add(value - before)
-            now = self._sequence.estimate
+            now = self._sequence.look()
         except ValueError as error:
             self.fault = str(error)
             return False

@@ -6,13 +6,13 @@ the samples in the order in which they were sent. If that is not possible, the r
 a flag that its interval ignores early stopping.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ...core import Result, ScoreRecord
 from ...summarizers.attempts import Attempts
-from ...summarizers.statistics import BettingSequence, Estimate, StoppingRule
+from ...summarizers.statistics import BettingSequence, Estimate
 from ...summarizers.units import ValueOf, value_reader, values_by_sample
 from ..plan.planned_task import PlannedTask
 from ..plan.stopping import Until, parse_until, watched_scoring
@@ -73,7 +73,7 @@ def _relabelled(
     stopped = (f"stopped early by --until {rule.text}",) if has_stopped else ()
     values = _values(result, records, planned, scoring)
     try:
-        now = _estimate(list(values.values()), scoring, is_paired=False)
+        now = _estimate(values.values(), scoring, rule, is_paired=False)
     except ValueError:
         now = None  # a score outside of the scale
     is_mean = (
@@ -120,7 +120,7 @@ def difference_of(
     """Return the mean difference from the baseline, taken sample by sample, with its interval and the decision."""
     before = planned.earlier_values or {}
     gaps = [value - before[id] for id, value in values.items() if id in before]
-    now = _estimate(gaps, scoring, is_paired=True)
+    now = _estimate(gaps, scoring, rule, is_paired=True)
     if now is None or now.low is None or now.high is None:
         return {"n": 0, "decision": "not decided"}
     return {
@@ -195,8 +195,9 @@ def _values(
 
 
 def _estimate(
-    values: Sequence[float],
+    values: Collection[float],
     scoring: Scoring,
+    rule: Until,
     *,
     is_paired: bool,
 ) -> Estimate | None:
@@ -206,9 +207,8 @@ def _estimate(
     if not values or scoring.bounds is None:
         return None
     sequence = sequence_of(scoring, is_paired=is_paired)
-    schedule = StoppingRule(0.0)
     for count, value in enumerate(values, 1):
         sequence.add(value)
-        if schedule.looks_at(count):
-            _ = sequence.estimate  # an interval never widens again after a check
-    return sequence.estimate
+        if rule.schedule.looks_at(count):
+            sequence.look()  # an interval never widens again after a check
+    return sequence.look()

@@ -150,7 +150,6 @@ class Spice:
     folder: str = ""
     """The folder with spice-1.0.jar and its `lib` folder; by default the one in `pycocoevalcap`."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    set_level: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._command()  # report missing parts before the run, not at its end

@@ -11,6 +11,7 @@ Robbins.
 """
 
 import math
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -75,7 +76,7 @@ class BettingSequence:
         self._total_squares += x * x
         self._pending[x] += 1
 
-    def _look(self) -> None:
+    def _apply_pending(self) -> None:
         """Apply the pending scores to the bets, and exclude the candidates that made a gambler rich."""
         import numpy as np
 
@@ -116,11 +117,20 @@ class BettingSequence:
 
     @property
     def estimate(self) -> Estimate:
+        """The result of `look`, which replaces this property: a property must not change its object."""
+        warnings.warn(
+            "BettingSequence.estimate is deprecated: call look()",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.look()
+
+    def look(self) -> Estimate:
         """Return the mean so far with its confidence sequence, after one more check. Raise before the first score."""
         if not self._n:
             raise ValueError("no scores yet: there is nothing to estimate")
         if self._pending:
-            self._look()
+            self._apply_pending()
         n = self._n
         width = self._maximum - self._minimum
         mean = self._total / n
