@@ -326,6 +326,7 @@ def test_an_error_rate_is_pooled_and_has_an_interval(project):
     counts = [
         {"ref_len": 10, "subs": 1, "dele": 1, "inse": 0},
         {"ref_len": 5, "subs": 0, "dele": 0, "inse": 4},
+        {"ref_len": 10, "subs": 3, "dele": 0, "inse": 1},
     ]
     scored(project, *counts)
     project.entry("summarizer", "avg", "src.summarizer.summarizer.AvgWER", {})
