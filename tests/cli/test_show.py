@@ -123,7 +123,7 @@ def test_a_name_of_two_kinds_shows_both(assay):
 def test_the_words_under_a_field_are_its_documentation(assay):
     said = assay("show", "openai").out
 
-    assert "`auto` sends prompts with free roles as completions" in said
+    assert "`auto` uses completions for prompts without chat roles" in said
     assert (
         "The URL up to and including the version" in said
     )  # of a field it inherits from another file

@@ -214,7 +214,7 @@ def test_show_view_gate_leaderboard_and_label_read_them(capsys):
     assert main(["label", "evalscope"]) == 0
     assert "no labels" in capsys.readouterr().out
     assert main(["view", "evalscope", "--bundle", "site"]) == 0
-    assert "1 runs" in capsys.readouterr().out
+    assert "1 run," in capsys.readouterr().out
     assert main(["view", ".", "--bundle", "all"]) == 0
     assert "2 runs" in capsys.readouterr().out
 
