@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..core import (
     DataSource,
@@ -298,33 +298,33 @@ def hub_data(
     return None
 
 
-class Csv:
-    """Exports a CSV file with one row per sample and scorer, safe to open in a spreadsheet."""
+class SampleTable:
+    """Exports a file with one row per sample and scorer. Subclasses choose its format."""
+
+    file_name: ClassVar[str]
+    write_rows: "ClassVar[staticmethod[[RunReader, Path, str | None], int]]"
+    """Writes the rows and returns their number."""
+
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
+        """Write the rows of one model, or of all models. The column `model` has the model of each row."""
+        check_model(reader, model)
+        return f"{self.write_rows(reader, path, model)} rows"
+
+
+class Csv(SampleTable):
+    """Exports a CSV file, safe to open in a spreadsheet."""
 
     file_name = "samples.csv"
-
-    def write(
-        self,
-        reader: RunReader,
-        path: Path,
-        model: str | None,
-    ) -> str:
-        """Write the rows of one model, or of all models. The column `model` has the model of each row."""
-        check_model(reader, model)
-        return f"{write_csv(reader, path, model)} rows"
+    write_rows = staticmethod(write_csv)
 
 
-class Parquet:
-    """Exports a Parquet file with one row per sample and scorer, and with unchanged texts."""
+class Parquet(SampleTable):
+    """Exports a Parquet file with unchanged texts."""
 
     file_name = "samples.parquet"
-
-    def write(
-        self,
-        reader: RunReader,
-        path: Path,
-        model: str | None,
-    ) -> str:
-        """Write the rows of one model, or of all models. The column `model` has the model of each row."""
-        check_model(reader, model)
-        return f"{write_parquet(reader, path, model)} rows"
+    write_rows = staticmethod(write_parquet)

@@ -47,6 +47,8 @@ ACCEPTS: Mapping[Kind, frozenset[str]] = {
 WATCHING = ("vision", "omni")
 """Kinds of models that may accept videos, depending on their configuration."""
 HEARING = ("audio", "speech", "omni")
+ALWAYS_PLAIN = ("speech", "voice")
+"""Kinds of models that only their own `generate` runs."""
 WITH_TOOLS = ("text", "vision", "audio", "omni")
 CPU_BATCH = 64
 CUDA_BATCH = 512
@@ -430,7 +432,7 @@ class LocalTransformers(LocalModel):
 
     def _why_not_engine(self) -> str | None:
         """Return why transformers' own `generate` is used, or None if the engine is used."""
-        if self.model_kind in ("speech", "voice"):
+        if self.model_kind in ALWAYS_PLAIN:
             return "models of this kind always use it"
         settings = getattr(self._loaded, "asks_for_more", ())
         if settings:
@@ -442,8 +444,8 @@ class LocalTransformers(LocalModel):
         """Yield notes on how answers were generated, such as why the engine was not used."""
         loaded = self._loaded
         reason = self._why_not_engine()
-        is_usual = self.model_kind in ("speech", "voice")
-        if loaded is not None and reason is not None and not is_usual:
+        is_always_plain = self.model_kind in ALWAYS_PLAIN
+        if loaded is not None and reason is not None and not is_always_plain:
             way = "was asked by transformers' own generate, not by the engine"
             yield f"hf/{self.path}: {way}: {reason}"
         if isinstance(loaded, TextModel):

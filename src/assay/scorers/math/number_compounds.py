@@ -97,10 +97,22 @@ _SOLUTIONS = (
 _NO_ARITHMETIC = tuple(
     re.compile(compound, re.IGNORECASE)
     for compound in (
-        *(_DIGITS_AND_LETTERS, _RATIO, _SPACED_RATIO, _FEET, _DEGREES),
-        *(_LATITUDE, _VERSION),
-        *(_DATE, _ODDS, _T_EURO, _MODULO, _TWO_UNITS, _DIMENSIONS, _BROKEN_POWER),
-        *(_TUPLE, _SOLUTIONS),
+        _DIGITS_AND_LETTERS,
+        _RATIO,
+        _SPACED_RATIO,
+        _FEET,
+        _DEGREES,
+        _LATITUDE,
+        _VERSION,
+        _DATE,
+        _ODDS,
+        _T_EURO,
+        _MODULO,
+        _TWO_UNITS,
+        _DIMENSIONS,
+        _BROKEN_POWER,
+        _TUPLE,
+        _SOLUTIONS,
     )
 )
 # Step 3 - 15 apples; Étape 3 : 15 pommes
@@ -108,7 +120,7 @@ _LABEL = re.compile(r"(?:^|[^\w])[A-ZÀ-Ý][^\W\d_]+\s\d+\s[-:]\s")
 
 # --- Arithmetic ---------------------------------------------------------------------------------
 
-# a blank, with marks of emphasis: **12** × **5**
+# a space, with marks of emphasis: **12** × **5**
 _GAP = re.compile(r"[*_]{0,3}(?:\\[,;:!]|\s)?[*_]{0,3}")
 # not the 2 of H2O, but of \sqrt2
 _NOT_IN_WORD = any_of(
@@ -151,18 +163,18 @@ _TOKEN = re.compile(
 _OPERATORS = {"power", "times", "over", "plus", "minus"}
 _BEGIN_OPERAND = {"number", "open", "root", "fraction", "function", "pi", "variable"}
 _END_OPERAND = {"number", "close", "pi", "variable", "sign"}
-_BEHIND_NUMBER = {"root", "fraction", "function", "pi"}
+_AFTER_NUMBER = {"root", "fraction", "function", "pi"}
 _UNIT_OPERATORS = ("/", "·", "⋅", "*", r"\cdot")
 _WORD_OPERATORS = ("+", "×", "÷", "·", r"\times", r"\cdot")
 # 2(3 + 4), (3)(4), f(3), \frac{1}{2}
-_BRACKETS_BEHIND = {("number", "("), ("close", "("), ("close", "{"), ("variable", "(")}
+_BRACKETS_AFTER = {("number", "("), ("close", "("), ("close", "{"), ("variable", "(")}
 _WORD_BEFORE = re.compile(r"[^\W\d_]\s\Z")
 # x – 3 × 4, 1 1/2 × 4, 2,5 × 4
 _OPERAND_BEFORE = re.compile(
     r"(?:[\w)}\]]\s?(?:[-−–+*/×·⋅÷^]|\*\*)\s?|\d[\s,.])[-−([{]*\Z"
 )
 # 3 × 4 – 5, 3 × 4 1/2
-_OPERAND_BEHIND = re.compile(
+_OPERAND_AFTER = re.compile(
     r"[)}\]]*\s?(?:[+*/×·⋅÷^]\s?[\w(\\√]|[-−–]\s?[\d(\\√]|(?<=\s)\d)"
 )
 _HAS_VALUE = re.compile(r"[\w∞]")
@@ -174,9 +186,9 @@ _MAX_TOKENS = 100
 _ABOUT = r"(?:(?:about|approximately|roughly|around|ungefähr|environ|约)\s?)?"
 _THAT_IS = r"(?:or|i\.e\.,?|that is,?|which is|which equals)\s"
 # √2 ≈ 1.41; 5'10" (178 cm); 3/4 · π, or about 2.36
-_LINK_BEHIND = any_of("[=≈≃~(]", r"\\approx", r"\\simeq", _THAT_IS, r"is\s")
-_RESTATES_BEHIND = re.compile(
-    rf"[\s$)}},\\]{{0,4}}{_LINK_BEHIND}\s?{_ABOUT}[\s$]{{0,2}}", re.IGNORECASE
+_LINK_AFTER = any_of("[=≈≃~(]", r"\\approx", r"\\simeq", _THAT_IS, r"is\s")
+_RESTATES_AFTER = re.compile(
+    rf"[\s$)}},\\]{{0,4}}{_LINK_AFTER}\s?{_ABOUT}[\s$]{{0,2}}", re.IGNORECASE
 )
 # 150 minutes, or 2 hours and 30 minutes; 18 boys (the ratio is 2:3); 3 primes (2, 3, 5)
 _LINK_BEFORE = any_of("=", r"\([^()\d\n]{0,30}", _THAT_IS)
@@ -305,7 +317,7 @@ def _expression(
 def _is_cut(text: str, start: int, end: int) -> bool:
     """Return True if an expression has more operands before or after it, in a notation that cannot be read here."""
     before = _OPERAND_BEFORE.search(text, max(0, start - 10), start)
-    return before is not None or _OPERAND_BEHIND.match(text, end) is not None
+    return before is not None or _OPERAND_AFTER.match(text, end) is not None
 
 
 def _are_joined(left: re.Match[str], right: re.Match[str]) -> bool:
@@ -323,10 +335,10 @@ def _are_joined(left: re.Match[str], right: re.Match[str]) -> bool:
     if before in ("open", "root", "fraction", "function"):
         return after in _BEGIN_OPERAND
     if after == "open":
-        return not gap and (before, right[0]) in _BRACKETS_BEHIND
+        return not gap and (before, right[0]) in _BRACKETS_AFTER
     if after == "variable":
         return not gap and before in ("number", "close", "pi")
-    if after in _BEHIND_NUMBER:
+    if after in _AFTER_NUMBER:
         return before in ("number", "close")
     return before == "number" and after in ("word", "sign")
 
@@ -376,16 +388,16 @@ def _trim(tokens: list[re.Match[str]]) -> list[re.Match[str]]:
         partner = _partner_of_first(trimmed)
         if trimmed[0].lastgroup == "open" and partner == len(trimmed) - 1:
             trimmed = trimmed[1:-1]
-        elif _is_beside_at_begin(trimmed, partner):
+        elif _can_drop_first(trimmed, partner):
             del trimmed[0]
-        elif _is_beside_at_end(trimmed):
+        elif _can_drop_last(trimmed):
             del trimmed[-1]
         else:
             break
     return trimmed
 
 
-def _is_beside_at_begin(tokens: list[re.Match[str]], partner: int | None) -> bool:
+def _can_drop_first(tokens: list[re.Match[str]], partner: int | None) -> bool:
     """Return True if the first token is a bullet or an unmatched bracket."""
     first = tokens[0]
     kind = first.lastgroup
@@ -399,7 +411,7 @@ def _is_beside_at_begin(tokens: list[re.Match[str]], partner: int | None) -> boo
     return kind in _OPERATORS or kind == "close"
 
 
-def _is_beside_at_end(tokens: list[re.Match[str]]) -> bool:
+def _can_drop_last(tokens: list[re.Match[str]]) -> bool:
     """Return True if the last token is a dash, a unit, an exclamation mark, or an unmatched bracket."""
     kind = tokens[-1].lastgroup
     if kind == "close":
@@ -441,9 +453,9 @@ def _restated_numbers(
     """Yield numbers that have the same value as the expression next to them: 1.41 in
     `√2 ≈ 1.41`, 150 in `150 minutes, or 2 h 30 min`.
     """
-    behind = _RESTATES_BEHIND.match(text, end)
-    if behind is not None:
-        number = pattern.match(text, behind.end())
+    after = _RESTATES_AFTER.match(text, end)
+    if after is not None:
+        number = pattern.match(text, after.end())
         if number is not None:
             yield number
     lead = start + 1 if text[start] == "(" else start
