@@ -208,7 +208,7 @@ SLIPS = {
 
 
 @pytest.mark.parametrize("words", SLIPS)
-def test_a_slip_is_answered_with_what_was_meant(assay, words):
+def test_a_mistyped_command_gets_advice_on_the_right_one(assay, words):
     if "first" in words or "runs" in words:
         assay("run", "sums.jsonl", "--model", "scripted", "-o", "runs/first")
 
